@@ -293,7 +293,7 @@ export class NaiveBrackets {
     for (const by of kinds) this.look(market, by)
   }
 
-  /** The first thing that a record does: arms brackets that waited, and processes fired ones. */
+  /** The first thing that a record does: processes fired triggers and, where none is left, arms brackets that waited. */
   run(): void {
     const { markets, now } = this.ground
     const { met, orders, worked } = this.bounds
@@ -303,10 +303,6 @@ export class NaiveBrackets {
         for (const by of kinds) for (const isRising of ways) this.#reached.delete(`${market.index}/${by}/${isRising}`)
       }
     }
-    const due = this.all
-      .filter(({ again }) => again !== 0 && again <= now())
-      .sort((one, other) => one.again - other.again || one.number - other.number)
-    for (const each of due.slice(0, worked)) this.#arm(each)
     let left = worked
     for (const market of behind) {
       for (;;) {
@@ -317,6 +313,10 @@ export class NaiveBrackets {
         this.#fire(market, fired)
       }
     }
+    const due = this.all
+      .filter(({ again }) => again !== 0 && again <= now())
+      .sort((one, other) => one.again - other.again || one.number - other.number)
+    for (const each of due.slice(0, worked)) this.#arm(each)
   }
 
   #nextFired(market: NaiveMarket): Waiting | undefined {

@@ -16,6 +16,7 @@ import { closedAgainstNobody } from "./closedAgainstNobody.js"
 import { crowdedConnections } from "./crowdedConnections.js"
 import { endedWhileHalted } from "./endedWhileHalted.js"
 import { followedFromTheMiddle } from "./followedFromTheMiddle.js"
+import { fullSinceYesterday } from "./fullSinceYesterday.js"
 import { fundAtItsLimits } from "./fundAtItsLimits.js"
 import { fundingAcrossAHalt } from "./fundingAcrossAHalt.js"
 import { fundingBehindFunding } from "./fundingBehindFunding.js"
@@ -115,7 +116,8 @@ export const scenarios: ReadonlyArray<Scenario> = [
   onTheStroke,
   oneAgentTooMany,
   ledgerComesAndGoes,
-  crowdedConnections
+  crowdedConnections,
+  fullSinceYesterday
 ]
 
 /** How a scenario is played: with a trace, or without the restarts that prove what it leaves on the disk. */

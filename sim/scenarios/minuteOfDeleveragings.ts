@@ -38,6 +38,7 @@ const closedPlaces = (ranking: Json): ReadonlyArray<boolean> =>
 export const minuteOfDeleveragings: Scenario = {
   name: "minute-of-deleveragings",
   what: "a fall into an empty book: every long is liquidated and deleveraged within seconds, by published rankings",
+  bounds: { examinedAtOnce: 1 },
   play: (stage) => {
     const { keen, longs, market, ready, rich } = begin(stage)
     const [first] = rich

@@ -15,7 +15,7 @@ const duringMs = 3
 export const rankedAcrossATick: Scenario = {
   name: "ranked-across-a-tick",
   what: "a mark moves while a ranking looks at one position with each record",
-  bounds: { liquidatedAtOnce: { ...Liquidations.venueBounds, ranked: 1 } },
+  bounds: { liquidatedAtOnce: { ...Liquidations.venueBounds, deleveraged: 1, ranked: 1 } },
   play: (stage) => {
     const market = stage.market("ABC", 1_000)
     const victim = stage.one("victim", 6_000)

@@ -48,6 +48,49 @@ const filledOnWhileWaiting = (stage: Stage, who: Somebody, maker: Somebody, mark
   stage.cancelAll(who)
 }
 
+/** Somebody buys with a stop, at 1,000. */
+const buyWithStop = (stage: Stage, who: Somebody, maker: Somebody, market: Parameters, size: number): void => {
+  const stopLoss = { triggerPrice: "950", triggerBy: "index", limitPrice: "940" } as const
+  const wish: Calls.Wish = {
+    market,
+    side: "buy",
+    type: "limit",
+    priceAtoms: 1_000,
+    quantityAtoms: size,
+    clientOrderId: `stopped-${size}`,
+    autoClose: { stopLoss }
+  }
+  stage.done(stage.say(Calls.place(who, "place", wish.clientOrderId, wish)))
+  stage.sell(maker, market, { size, price: 1_000 })
+}
+
+/**
+ * Somebody who has three ways out of all that he holds sells two thirds of it: the ways out of more than the rest go. Then a stop finds
+ * somebody for a part only, and what is left of it is armed again.
+ */
+const waysOut = (stage: Stage, who: Somebody, maker: Somebody, market: Parameters): void => {
+  stage.done(stage.index(market, 1_000))
+  buyWithStop(stage, who, maker, market, 3)
+  const [small, large] = [1, 2].map((size) => stage.sell(who, market, { size, price: 1_050, reduceOnly: true }))
+  stage.buy(maker, market, { size: 2, price: 1_000 })
+  stage.sell(who, market, { size: 2, price: 1_000 })
+  stage.is("what is open of the ways out", stage.openOrders(who).map(({ orderId }) => orderId), [small!["orderId"]])
+  stage.is("what was open of them", large!["status"], "open")
+  stage.cancelAll(who)
+  stage.deal(maker, who, market, 1, 1_000)
+
+  buyWithStop(stage, who, maker, market, 2)
+  stage.buy(maker, market, { size: 1, price: 945 })
+  stage.done(stage.index(market, 944))
+  stage.tick()
+  stage.is("what is held after a part", stage.held(who, market), 1)
+  stage.buy(maker, market, { size: 1, price: 945 })
+  stage.tick()
+  stage.done(stage.index(market, 944))
+  stage.tick()
+  stage.is("what is held in the end", stage.held(who, market), 0)
+}
+
 export const reachedForAMoment: Scenario = {
   name: "reached-for-a-moment",
   what: "an index falls through many stop-losses and is back before all of them have been worked off",
@@ -66,6 +109,7 @@ export const reachedForAMoment: Scenario = {
     const left = holders.filter((who) => stage.held(who, market) !== 0)
     stage.is("who is still in", left.map(({ client }) => client), ["stop at 890"])
     filledOnWhileWaiting(stage, stage.one("who waits", 10_000), maker, market)
+    waysOut(stage, stage.one("who leaves", 10_000), maker, market)
     stage.audit()
   }
 }

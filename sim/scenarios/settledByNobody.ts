@@ -6,6 +6,7 @@
  * What has to hold: the settlement waits, is gone through again every minute, and operators are shown that it does for as long as it
  * does. Once somebody can bear the deficit it ends, and no money was made.
  */
+import * as Liquidations from "../model/NaiveLiquidation.js"
 import { broughtUsdc, leftUsdc, loseAll, lossBases } from "./Owing.js"
 import type { Scenario } from "./Scenario.js"
 
@@ -14,12 +15,14 @@ const minute = 60_000
 export const settledByNobody: Scenario = {
   name: "settled-by-nobody",
   what: "a delisted market's only holders are both below zero: its settlement waits until one of them has money again",
+  bounds: { endedAtOnce: 1, liquidatedAtOnce: { ...Liquidations.venueBounds, settled: 1 } },
   play: (stage) => {
     const [leaving, closed, falling] = ["ABC", ...lossBases].map((base) => stage.market(base, 1_000))
     const [one, two] = stage.open(["one", "two"], broughtUsdc)
     const rich = stage.one("rich", 100_000)
     loseAll(stage, [one!, two!], rich, [closed!, falling!], () => stage.deal(one!, two!, leaving!, 1, 1_000))
 
+    for (const price of [900, 901]) stage.buy(rich, leaving!, { size: 1, price })
     stage.delist(leaving!)
     stage.tick()
     stage.metrics()

@@ -57,6 +57,11 @@ export const wallOfSmallOrders: Scenario = {
     stage.is("what the other side holds", stage.held(other!, market), -180)
     stage.is("rankings", stage.rankings(market), [])
     cutAndGoneOn(stage, stage.one("maker", 1_000_000))
+    // Nor does an order of anybody else meet more of them than that: what is left of it does not rest among those that it has not met.
+    for (let bid = 0; bid < 4; bid++) stage.buy(waller!, market, { size: 1, price: 935 })
+    const { cancelReason, filledQuantity, status } = stage.sell(other!, market, { size: 4, price: 935 })
+    stage.is("what becomes of an order that meets as many as it may", [status, filledQuantity, cancelReason], ["canceled", "3.0",
+      "ioc_remainder"])
     stage.audit()
   }
 }

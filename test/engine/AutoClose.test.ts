@@ -297,6 +297,27 @@ describe("firing", () => {
     settle(driver)
     expect(sizes(driver, account)).toEqual([])
   })
+
+  test("as many as a record executes, which find nobody second after second, keep no other from firing", () => {
+    const { account: last, driver, other } = begin()
+    const before = Array.from({ length: 256 }, () => driver.account(usdc(100)))
+    for (const account of before) {
+      hold(driver, account, other, 10)
+      driver.autoClose(account, 0, stop(950, Trigger.index, 1000))
+    }
+    hold(driver, last, other, 10)
+    driver.autoClose(last, 0, stop(950, Trigger.index, 900))
+    driver.place(other, { side: Order.buy, priceAtoms: 945, quantityAtoms: 6 })
+    driver.index(0, 945)
+    settle(driver)
+    expect(sizes(driver, last)).toEqual([4])
+    driver.place(other, { side: Order.buy, priceAtoms: 945, quantityAtoms: 4 })
+    driver.mark()
+    settle(driver)
+    driver.index(0, 945)
+    settle(driver)
+    expect([sizes(driver, last), before.filter((account) => quantityOf(driver, account) !== 10)]).toEqual([[], []])
+  })
 })
 
 describe("the position bounds its brackets", () => {

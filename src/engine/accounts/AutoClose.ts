@@ -69,7 +69,9 @@ export const nextEpochMs = ({ brackets, halted }: State): number =>
   halted ? Number.POSITIVE_INFINITY : brackets.isBehind ? 0 : brackets.waiting.earliest
 
 /**
- * Arms the brackets that waited for this second, and works off fired triggers, unless a band is being cleared or funding settled.
+ * Works off fired triggers and, once none is left, arms the brackets that waited for this second; neither while a band is being cleared or
+ * funding settled. Armed before, all but the first of a market would be put off to the next second by what the first ones reach in this one,
+ * every second anew.
  */
 export const run = (state: State): void => {
   const { atEpochMs, brackets, clearing, halted, markets } = state
@@ -78,7 +80,6 @@ export const run = (state: State): void => {
   const behind = brackets.marketsBehind()
   for (const market of behind) if (!isFiring(markets[market]!, atEpochMs)) brackets.forget(market)
   const { met, orders, worked } = state.capacity.triggeredAtOnce ?? atOnce
-  armAgain(state, worked)
   let left = worked
   for (const market of behind) {
     for (let fired = brackets.nextFired(market); fired !== undefined; fired = brackets.nextFired(market)) {
@@ -89,6 +90,7 @@ export const run = (state: State): void => {
       fire(state, markets[market]!, fired.bracket, fired.kind)
     }
   }
+  armAgain(state, worked)
 }
 
 const armAgain = (state: State, most: number): void => {

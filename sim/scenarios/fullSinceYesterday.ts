@@ -1,0 +1,47 @@
+/**
+ * A venue has as many orders and keys as it can remember, all of them of the day before, and the first request of the new day comes before
+ * anything else has made room. Venues have refused it, though all that stood in its way was over; or have taken it and forgotten one that
+ * was not over.
+ *
+ * What has to hold: orders and keys take their room for a day, and not until somebody comes for it. While all of it is taken a placement is
+ * refused and a cancel is not, out of what is kept for cancels; when the day is over the very first placement finds room.
+ */
+import * as Calls from "../workload/Calls.js"
+import type { Scenario } from "./Scenario.js"
+
+const hour = 3_600_000
+const [orders, idempotencyKeys] = [24, 48]
+/** The operator's own keys, for the market, its index and the accounts. */
+const ofOperator = 5
+/** An eighth of each is kept for cancels. */
+const [placements, keysOfPlacements] = [orders - orders / 8, idempotencyKeys - idempotencyKeys / 8]
+
+export const fullSinceYesterday: Scenario = {
+  name: "full-since-yesterday",
+  what: "tables of orders and keys that are full of yesterday's, and the first placement of today",
+  bounds: { orders, idempotencyKeys, forgottenAtOnce: 2 },
+  play: (stage) => {
+    const market = stage.market("ABC", 1_000, { indexStaleMs: 100 * hour })
+    const [who, other] = stage.open(["who", "other"], 10_000)
+    const wish: Calls.Wish = { market, side: "buy", type: "limit", priceAtoms: 900, quantityAtoms: 1, clientOrderId: "" }
+    const placed = (key: string): number => stage.say(Calls.place(who!, "place", key, { ...wish, clientOrderId: key })).status
+
+    let taken = 0
+    while (placed(`order-${taken}`) === 200) taken++
+    stage.is("what orders find room", taken, placements)
+    const leverage = (at: number): Calls.Draft => Calls.setLeverage(other!, "leverage", `leverage-${at}`, market.marketId, 1 + at % 2)
+    let noted = 0
+    while (stage.say(leverage(noted)).status === 200) noted++
+    stage.is("what keys find room", ofOperator + placements + noted, keysOfPlacements)
+
+    stage.is("what is cancelled nevertheless", stage.cancelAll(who!, market)["canceledOrders"], placements)
+    // An order is held a few minutes longer than its key.
+    stage.setForward(25 * hour)
+    stage.is("the first placement of the next day", placed("first"), 200)
+    stage.is("what is open", stage.openOrders(who!).length, 1)
+    // Each record forgets two of each.
+    for (let at = 0; at < orders; at++) stage.done(stage.index(market, 1_000))
+    stage.deal(who!, other!, market, 1, 1_000)
+    stage.auditEngine()
+  }
+}
