@@ -1004,6 +1004,8 @@ const faultWeights = (random: SimRandom): SimBank.Behaviour["weights"] => {
     complete_after: weight(),
     complete_unknown: weight(),
     refuse: random.pick([0, 0, 0.5]),
+    // Drawn by itself: see `withRarities`.
+    refuse_for_itself: 0,
     refuse_since_first_won: weight() * 2,
     refuse_indefinite: weight(),
     in_flight: weight(),
@@ -1060,8 +1062,9 @@ const againShare = 0.2
 const behindEndsShare = 0.2
 const littleRoomShare = 0.25
 
-/** Share of runs with a ledger in which owners meet what the treasury gives on a day. */
+/** Share of runs with a ledger in which owners meet what the treasury gives on a day, and in which it turns executions away for itself. */
 const dailyShare = 0.15
+const troubleShare = 0.2
 
 /** What happens on the ledger in a few runs only, each drawn by a generator of its own: all other runs are as they were without it. */
 const withRarities = (drawn: Funds, random: SimRandom): Funds => {
@@ -1069,6 +1072,7 @@ const withRarities = (drawn: Funds, random: SimRandom): Funds => {
   const behind = random.split("after the end")
   const room = random.split("room of accounts")
   const daily = random.split("what a day allows")
+  const trouble = random.split("the ledger's own trouble")
   const isAgain = again.chance(againShare)
   const isBehind = behind.chance(behindEndsShare)
   const repeated = isAgain
@@ -1082,7 +1086,8 @@ const withRarities = (drawn: Funds, random: SimRandom): Funds => {
       ...drawn.bank,
       ...repeated,
       ...(isBehind ? { behindShare: behind.pick([0.5, 1]) } : {}),
-      ...(daily.chance(dailyShare) ? { dailyAtoms: daily.pick([1_000_000, 2_000_000, 4_000_000]) } : {})
+      ...(daily.chance(dailyShare) ? { dailyAtoms: daily.pick([1_000_000, 2_000_000, 4_000_000]) } : {}),
+      ...(trouble.chance(troubleShare) ? { troubleShare: trouble.pick([0.3, 0.6, 0.9]) } : {})
     }
   }
 }

@@ -1,8 +1,9 @@
 /**
  * Safety (I10), checked against the ledger's own book. What the venue notes of an execution is what the ledger answered: it counts as
- * refused, or as decided elsewhere, only if the ledger definitely said so, by that very code, and as never sent only if the ledger
- * never received it. That a refused step came to nothing is noted only once completions have been read up to the ledger's end at the
- * refusal. The venue itself gives a step up only at its approval, and only for a reason that exists: the ledger prepared something
+ * refused, or as decided elsewhere, only if the ledger definitely said so, by that very code, and not for a reason of its own; and as
+ * never sent only if the ledger never received it, or turned it away for such a reason. That a refused step came to nothing is noted
+ * only once completions have been read up to the ledger's end at the refusal. The venue itself gives a step up only at its approval, and
+ * only for a reason that exists: the ledger prepared something
  * other than requested, a withdrawal is more than the treasury pays out at once or what is left of what it pays out on a day, or a
  * withdrawal is a disabled account's or was approved by a passkey that was removed since; deposits of such accounts go on. On no day, by
  * the signer's own count, does it sign for more than that. It never does so because the signer lacks a passkey,
@@ -67,6 +68,9 @@ interface State {
 
 /** Codes which say that another submission is decided or in progress. */
 const elsewhere: ReadonlySet<string> = new Set(["DUPLICATE_COMMAND", "SUBMISSION_ALREADY_IN_FLIGHT"])
+
+/** Codes of a ledger that is in trouble itself, which say nothing about what was submitted. */
+const ownTrouble: ReadonlySet<string> = new Set(["PARTICIPANT_BACKPRESSURE", "PERMISSION_DENIED", "UNAUTHENTICATED"])
 
 const kinds = { RequestDeposit: "deposit", RequestWithdrawal: "withdrawal", RequestPartyChange: "party_change" } as const
 
@@ -166,9 +170,9 @@ const noteFault = ({ guard, outcome, submissionId }: Noted, { answers }: LedgerB
   const said = answers.get(submissionId)?.said
   const isSo = {
     accepted: said === "taken",
-    refused: said === guard && !elsewhere.has(guard),
+    refused: said === guard && !elsewhere.has(guard) && !ownTrouble.has(guard),
     duplicate: said === guard && elsewhere.has(guard),
-    not_sent: said === undefined,
+    not_sent: said === undefined || ownTrouble.has(said),
     unknown: true
   }[outcome]
   return isSo

@@ -51,6 +51,7 @@ export const ledgerOf = (change: Partial<Behaviour>): Funds => ({
       complete_after: 0,
       complete_unknown: 0,
       refuse: 0,
+      refuse_for_itself: 0,
       refuse_since_first_won: 0,
       refuse_indefinite: 0,
       in_flight: 0,

@@ -7,6 +7,7 @@
  * anything, and its clock jumps ahead by minutes. Strangers send the treasury single atoms that nobody asked for. Parties may hold
  * amounts finer than an atom. Completions are reported only in part. Requests to the signer while an approval is being decided are
  * slow. In a few runs transactions are decided so late that the venue executes them again, which the ledger refuses in each of its ways.
+ * In a few runs the ledger turns many executions away for reasons of its own.
  * In a few runs the treasury gives so little on a day that owners meet that. Every new party is given something to deposit. Strangers who
  * have obtained a party's key execute what the venue has prepared, whether or not it was approved, or was given up since.
  */
@@ -65,6 +66,8 @@ export interface Behaviour {
   readonly hasFiner?: boolean
   /** How executions of transactions that were executed before are treated. Absent, as in most runs: like all others. */
   readonly again?: Again
+  /** The share of executions that the ledger turns away for a reason of its own, definitely. Absent, as in most runs: none. */
+  readonly troubleShare?: number
   /** The share of transactions that strangers execute once their transfers have ended. Absent, as in most runs: none. */
   readonly behindShare?: number
 }
@@ -148,6 +151,8 @@ const drawn = (name: Fault["name"], random: SimRandom): Fault => {
       return { name, afterMs: random.pick([1, 1_000, 10_000, 240_000]) }
     case "refuse":
       return { name, code: "INCONSISTENT", cause: "drawn" }
+    case "refuse_for_itself":
+      return { name, by: random.pick(["load", "right", "token"] as const) }
     case "refuse_since_first_won":
       return { name, by: random.pick(["answer", "completion"] as const) }
     case "refuse_indefinite":
@@ -472,17 +477,27 @@ const sending = (
 /** How much later than usual a first execution is decided: for longer than the venue waits before it executes it again, or nearly. */
 const latesMs: ReadonlyArray<number> = [1_500, 6_000, 12_000, 25_000]
 
-/** A ledger on which transactions are executed again. */
-class Repeated {
+/** A ledger on which transactions are executed again, and which turns executions away. */
+class Executions {
   /** Transactions that were executed before. */
   readonly #before = new Set<string>()
+  private readonly again: Again | undefined
+  private readonly random: SimRandom
+  private readonly troubleShare: number
+  private readonly troubles: SimRandom
 
-  constructor(private readonly again: Again | undefined, private readonly random: SimRandom) {}
+  constructor({ again, troubleShare = 0 }: Behaviour, random: SimRandom) {
+    this.again = again
+    this.random = random.split("again")
+    this.troubleShare = troubleShare
+    this.troubles = random.split("troubles")
+  }
 
   /** The fault of an execution; undefined where it is like all others. */
   fault(body: unknown): { readonly fault?: Fault; readonly isLost: boolean } | undefined {
     const prepared = textIn(body, "preparedTransaction")
-    const { again, random } = this
+    const { again, random, troubles } = this
+    if (troubles.chance(this.troubleShare)) return { fault: drawn("refuse_for_itself", troubles), isLost: false }
     if (again === undefined) return undefined
     const isFirst = !this.#before.has(prepared)
     this.#before.add(prepared)
@@ -569,7 +584,7 @@ export const make = (
   const altered = new Set<string>()
   const answers = new Map<string, Heard>()
   const parts = random.split("parts")
-  const repeated = new Repeated(behaviour.again, random.split("again"))
+  const executions = new Executions(behaviour, random)
   const own = new OwnEvents()
   let [aheadMs, striking, lost] = [0, false, false]
 
@@ -581,11 +596,11 @@ export const make = (
     transport(time, () => delays.next() * behaviour.maxDelayMs, ready, (question) => {
       if (lost) return { reply: undefined }
       const isExecution = routeOf(question.path) === "execute"
-      const again = striking && isExecution ? repeated.fault(throughJson(question.body)) : undefined
+      const again = striking && isExecution ? executions.fault(throughJson(question.body)) : undefined
       const isOther = striking && befalls(question.path, behaviour, faults, tell, again?.fault)
       recordable.note(question)
       const done = own.through({ ...question, ...(question.body === undefined ? {} : { body: throughJson(question.body) }) }, tell)
-      const handled = again === undefined ? done : repeated.told(done, again.isLost)
+      const handled = again === undefined ? done : executions.told(done, again.isLost)
       if (isOther) {
         tampered.add(textIn(handled.reply?.body, "preparedTransaction"))
         altered.add(textIn(question.body, "commandId"))

@@ -13,7 +13,7 @@ import { elsewhere, here, placeOf } from "./Elsewhere.js"
 import { factsOf, type PreparationView, type StepView } from "./Facts.js"
 import { note } from "./Journaled.js"
 import { actorOf } from "./Looking.js"
-import { type Bound, endBehind, ofSigner, type Parts } from "./Parts.js"
+import { type Bound, endBehind, ofLedger, ofSigner, type Parts } from "./Parts.js"
 import { Stopped, type Trouble, Unreachable } from "./Trouble.js"
 import { approvedBefore, counterOf } from "./Unsigned.js"
 
@@ -28,8 +28,31 @@ const submissionIdBytes = 16
 
 type Outcome = (typeof submissionOutcomes)[number]
 
-/** What an execution error says about its submission. */
-const answerOf = (error: Ledger.LedgerError): { readonly outcome: Outcome; readonly guard: string } => {
+/** Errors that say something about the transaction, although a ledger counts them among those of its own state. */
+const ofTransaction: ReadonlySet<string> = new Set([
+  Ledger.codes.duplicate,
+  Ledger.codes.inFlight,
+  Ledger.codes.period,
+  Ledger.codes.locked
+])
+
+/** The trouble where the ledger definitely did nothing, for a reason of its own: another submission may succeed. */
+const ownTrouble = (error: Ledger.LedgerError): Unreachable | undefined =>
+  error._tag === "Refused" && error.isOfLedger === true && !ofTransaction.has(error.code) ? ofLedger(error) : undefined
+
+interface Answered {
+  readonly outcome: Outcome
+  readonly guard: string
+  readonly trouble?: Unreachable | undefined
+}
+
+/**
+ * What an execution error says about its submission. The ledger's own trouble says no more than if it had not been reached: a refusal would
+ * count against the transfer, and end one that its owner has approved.
+ */
+const answerOf = (error: Ledger.LedgerError): Answered => {
+  const trouble = ownTrouble(error)
+  if (trouble !== undefined) return { outcome: "not_sent", guard: "", trouble }
   switch (error._tag) {
     case "Unavailable":
       return { outcome: "not_sent", guard: "" }
@@ -43,13 +66,14 @@ const answerOf = (error: Ledger.LedgerError): { readonly outcome: Outcome; reado
   }
 }
 
+/** Whether nothing of a step's transaction was submitted, as far as is known. */
+const isFirst = ({ submissions, unlisted }: StepView): boolean => submissions.length + unlisted === 0
+
 /** The signature of the step's transaction; undefined where the signer refuses for good and the step was rejected. */
-const signed = (
-  { reads, signer, submit }: Parts,
-  { treasuryKeyId }: Bound,
-  { preparation, step, transfer }: Prepared
-): Effect.Effect<Signed | undefined, Trouble> => {
-  const { approval, binding, name, submissions, unlisted } = step
+const signed = (parts: Parts, { treasuryKeyId }: Bound, prepared: Prepared): Effect.Effect<Signed | undefined, Trouble> => {
+  const { reads, signer, submit } = parts
+  const { preparation, step, transfer } = prepared
+  const { approval, binding, name } = step
   const { account, id, keyId, kind, number } = transfer
   const accountId = reads.accountId(account)
   return signer.sign({
@@ -79,8 +103,7 @@ const signed = (
       if (error._tag !== "SignerRefused") return ofSigner(error)
       // A transaction that may already be on the ledger cannot be rejected: only the ledger can decide it. Nor can the venue's own
       // step after the end of its transfer: the offer stands until it is withdrawn.
-      if (submissions.length + unlisted > 0 || transfer.end !== null)
-        return new Stopped({ reason: "signer_refused", detail: error.message })
+      if (!isFirst(step) || transfer.end !== null) return new Stopped({ reason: "signer_refused", detail: error.message })
       return Effect.as(
         Effect.zipRight(
           Effect.logWarning(`${id}: ${error.message}`),
@@ -113,7 +136,7 @@ export const execute = (parts: Parts, bound: Bound, prepared: Prepared): Effect.
     const { binding, name } = step
     if (binding === null) return
     yield* here(bound, step)
-    if (step.submissions.length + step.unlisted === 0) {
+    if (isFirst(step)) {
       const first = before(parts, bound, prepared, yield* Clock.currentTimeMillis)
       if (first !== undefined) {
         return yield* new Unreachable({
@@ -129,7 +152,7 @@ export const execute = (parts: Parts, bound: Bound, prepared: Prepared): Effect.
     const submissionId = `sub_${Buffer.from(random.bytes(submissionIdBytes)).toString("hex")}`
     const at = { transfer: transfer.number, step: name, submissionId }
     if ((yield* note({ submit }, "BeginSubmission", at)) !== "noted") return
-    const answered = yield* ledger.execute({
+    const { trouble, ...answered } = yield* ledger.execute({
       preparedTransaction: new Uint8Array(Buffer.from(preparation.preparedTransaction, "base64")),
       scheme: preparation.hashingScheme === 3 ? 3 : 2,
       signature: signature.signature,
@@ -139,10 +162,11 @@ export const execute = (parts: Parts, bound: Bound, prepared: Prepared): Effect.
       userId: binding.userId,
       deduplicateFromOffset: binding.ledgerEndOffset
     }).pipe(
-      Effect.as({ outcome: "accepted" as const, guard: "" }),
+      Effect.as<Answered>({ outcome: "accepted", guard: "" }),
       Effect.catchAll((error) => Effect.as(Effect.logDebug(`${transfer.id}: ${error.message}`), answerOf(error)))
     )
     yield* note({ submit }, "NoteSubmission", { ...at, ...answered })
+    if (trouble !== undefined) return yield* trouble
     if (answered.guard === Ledger.codes.period) {
       return yield* new Stopped({
         reason: "deduplication_period",

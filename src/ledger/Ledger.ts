@@ -62,6 +62,8 @@ export const codes = {
   period: "INVALID_DEDUPLICATION_PERIOD",
   /** The requested completions are too old and have been pruned. */
   pruned: "PARTICIPANT_PRUNED_DATA_ACCESSED",
+  /** Another transaction that is not decided yet spends the same contracts. */
+  locked: "LOCAL_VERDICT_LOCKED_CONTRACTS",
   /** A contract that the command needs does not exist: for this port also a step's account contract, offer or holdings. */
   notFound: "CONTRACT_NOT_FOUND",
   /** Defined by this port: the payer holds enough, but other transactions in progress spend it. */

@@ -362,6 +362,23 @@ const answersThatFail = (over: Over): void => {
         expect(yield* scene.completed(offset)).toMatchObject([{ submissionId: "4", outcome: { _tag: "Accepted" } }])
       }))
 
+  for (
+    const [by, code, isRight] of [["load", "PARTICIPANT_BACKPRESSURE", false], ["right", "PERMISSION_DENIED", true], ["token",
+      "UNAUTHENTICATED", true]] as const
+  ) {
+    over(`turns an execution away for its ${by}, which blames nothing that was submitted`, (scene) =>
+      Effect.gen(function*() {
+        yield* scene.begin(5 * usdc)
+        yield* scene.script([{ on: "execute", skip: 0, times: 1, fault: { name: "refuse_for_itself", by } }])
+        const { offset } = yield* scene.ledger.end
+        const preparation = yield* scene.prepare(scene.account())
+        const failure = yield* Effect.flip(scene.execute(preparation, "1", offset))
+        expect(failure).toMatchObject({ _tag: "Refused", code, isOfLedger: true, lacksRight: isRight })
+        yield* scene.execute(preparation, "2", offset)
+        expect(yield* scene.completed(offset)).toMatchObject([{ submissionId: "2", outcome: { _tag: "Accepted" } }])
+      }))
+  }
+
   over("starts again without an answer, and has lost nothing", (scene) =>
     Effect.gen(function*() {
       yield* scene.begin(5 * usdc)

@@ -78,6 +78,13 @@ const refused = ({ cause, code, context, kind }: LedgerFault): Reply => ({
 
 const invalid = (cause: string): LedgerFault => fault("INVALID_ARGUMENT", cause)
 
+/** Refusals for which the request is not to blame. */
+const ownFaults = {
+  load: fault("PARTICIPANT_BACKPRESSURE", "The participant is overloaded"),
+  right: fault("PERMISSION_DENIED", "The caller lacks a right"),
+  token: fault("UNAUTHENTICATED", "The caller has no valid token")
+} as const
+
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64")
 
 /** Whether the signature is that of this key over these bytes. */
@@ -217,6 +224,8 @@ export class DevelopmentLedger {
         return handled({})
       case "refuse":
         return now(refused(scripted(befallen.code, befallen.cause, true)))
+      case "refuse_for_itself":
+        return now(refused(ownFaults[befallen.by]))
       case "refuse_since_first_won": {
         const gone = fault("LOCAL_VERDICT_INACTIVE_CONTRACTS", "Rejected transaction is referring to inactive contracts")
         return befallen.by === "answer" ? now(refused(gone)) : handled({ rejection: { code: gone.code, cause: gone.cause } })

@@ -46,6 +46,11 @@ export const Fault = Schema.Union(
    * to a resubmission, that is, where an earlier submission of the command was accepted or is not decided yet.
    */
   Schema.Struct({ name: Schema.Literal("refuse_since_first_won"), by: Schema.Literal("answer", "completion") }),
+  /**
+   * A definite refusal for which the request is not to blame: the ledger has too much to do, or the caller lacks a right, or has no token
+   * that is valid.
+   */
+  Schema.Struct({ name: Schema.Literal("refuse_for_itself"), by: Schema.Literal("load", "right", "token") }),
   /** An error without a definite answer, whether or not the request was done. */
   Schema.Struct({ name: Schema.Literal("refuse_indefinite"), isDone: Schema.Boolean }),
   /** `SUBMISSION_ALREADY_IN_FLIGHT`, and nothing is accepted. */
@@ -87,6 +92,7 @@ const befalls: Readonly<Record<Fault["name"], ReadonlyArray<Route>>> = {
   complete_after: ["execute"],
   complete_unknown: ["execute"],
   refuse: everywhere,
+  refuse_for_itself: everywhere,
   refuse_since_first_won: ["execute"],
   refuse_indefinite: everywhere,
   in_flight: ["execute"],

@@ -24,6 +24,9 @@ const kinds = {
   DAML_INTERPRETATION_ERROR: { category: 9, grpc: 9, status: 400, isDefinite: true },
   DUPLICATE_COMMAND: { category: 10, grpc: 6, status: 409, isDefinite: false },
   SUBMISSION_ALREADY_IN_FLIGHT: { category: 2, grpc: 10, status: 409, isDefinite: false },
+  /** What blames the caller, and not the request. */
+  UNAUTHENTICATED: { category: 6, grpc: 16, status: 401, isDefinite: true },
+  PERMISSION_DENIED: { category: 7, grpc: 7, status: 403, isDefinite: true },
   PARTICIPANT_BACKPRESSURE: { category: 2, grpc: 10, status: 503, isDefinite: true },
   LOCAL_VERDICT_INACTIVE_CONTRACTS: { category: 11, grpc: 5, status: 404, isDefinite: true },
   LOCAL_VERDICT_LOCKED_CONTRACTS: { category: 2, grpc: 10, status: 409, isDefinite: true },

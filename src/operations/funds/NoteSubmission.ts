@@ -6,8 +6,9 @@ import { stepFields, TransferStands } from "./Transfers.js"
 
 /**
  * Journaled by index: append only. `accepted`: taken in for processing, not decided; `unknown`: no definite answer; `refused`: a
- * definite one about this submission only; `not_sent`: certainly never left the venue; `duplicate`: another submission of the
- * command has succeeded or is in progress, which says nothing about this one.
+ * definite one about this submission only; `not_sent`: certainly never left the venue, or was turned away by a ledger in trouble of its
+ * own, which did nothing with it; `duplicate`: another submission of the command has succeeded or is in progress, which says nothing about
+ * this one.
  */
 export const submissionOutcomes = ["accepted", "unknown", "refused", "not_sent", "duplicate"] as const
 

@@ -53,6 +53,7 @@ const rule = fc.constantFrom<Script[number]["fault"]>(
   { name: "complete_after", afterMs: 20 },
   { name: "complete_unknown" },
   { name: "refuse", code: "A_CODE", cause: "for no reason" },
+  { name: "refuse_for_itself", by: "load" },
   { name: "refuse_since_first_won", by: "answer" },
   { name: "refuse_since_first_won", by: "completion" },
   { name: "refuse_indefinite", isDone: true },
