@@ -3,7 +3,8 @@
  * at all; a withdrawal is paid out once if the ledger has done it, and is given back only if the ledger can no longer do it. Each step has
  * at most one approval that counts, and a deposit so at most three; the executed transaction is the approved one, and no other is prepared
  * while the ledger may still do it. No prepared transaction lets the treasury pay itself, and no withdrawal is sent whose account is
- * disabled, or whose approving passkey its account has removed since.
+ * disabled, or whose approving passkey its account has removed since; nor is the signer asked to sign one of which nothing was sent, while
+ * that is so or withdrawals are stopped.
  */
 import { Refusal } from "../../src/domain/Refusal.js"
 import type { Record } from "../../src/journal/Record.js"
@@ -22,7 +23,8 @@ interface Prepared {
   isApproved: boolean
   /** The passkey that approved it; undefined before that, and where no approval is needed. */
   approvedBy: string | undefined
-  /** Submissions that the ledger may still accept. */
+  /** Submissions that the ledger may have received; and those of them that it may still accept. */
+  readonly sent: Set<string>
   readonly open: Set<string>
   /** Whether it can no longer take effect. */
   isVoid: boolean
@@ -40,9 +42,13 @@ interface Money {
 }
 
 interface State {
+  /** As of the last durable record. */
+  model: NaiveVenue | undefined
   readonly transfers: Map<number, Money>
   /** The latest step for which each command was prepared. */
   readonly commands: Map<string, readonly [transfer: number, step: StepName]>
+  /** The prepared payments of withdrawals, by their hashes. */
+  readonly payments: Map<string, readonly [money: Money, prepared: Prepared]>
 }
 
 const lastStep = { deposit: "owner_offer_acceptance", withdrawal: "treasury_withdrawal", party_change: "owner_account_acceptance" } as const
@@ -68,10 +74,12 @@ const prepared = (
     mostRecordTime: maxRecordTimeEpochMs,
     isApproved: isVenues,
     approvedBy: undefined,
+    sent: new Set<string>(),
     open: new Set<string>(),
     isVoid: false
   }
   money.steps.set(step, [...money.steps.get(step) ?? [], next])
+  if (step === "treasury_withdrawal") state.payments.set(hash, [money, next])
   state.commands.set(commandId, [transfer, step])
   return holds
 }
@@ -86,27 +94,43 @@ const approved = (state: State, { credentialId, hash, step, transfer }: CommandO
   return counting.length <= 3 ? holds : broken(`is the approval number ${counting.length} that counts`)
 }
 
+/** Why a withdrawal of which nothing was sent may not be paid at present; undefined where it may. */
+const barOf = ({ account }: Money, of: Prepared, { identity, standings }: NaiveVenue): string | undefined => {
+  if (standings.isDisabled(account)) return "of a disabled account"
+  const isKnown = identity.passkeys.some((passkey) => passkey.credentialId === of.approvedBy && passkey.account === account)
+  return of.isApproved && !isKnown ? "approved by a passkey that was removed since" : undefined
+}
+
 const begun = (
   state: State,
   { step, submissionId, transfer }: CommandOfKind<"BeginSubmission">,
-  { identity, standings }: NaiveVenue
+  model: NaiveVenue
 ): Verdict => {
   const money = state.transfers.get(transfer)
   const of = current(money, step)
   if (step === "treasury_withdrawal" && of?.open.size === 0) {
-    const { account } = money!
-    if (standings.isDisabled(account)) return broken("pays out of a disabled account")
-    const isKnown = identity.passkeys.some((passkey) => passkey.credentialId === of.approvedBy && passkey.account === account)
-    if (of.isApproved && !isKnown) return broken("pays out what was approved by a passkey that was removed since")
+    const bar = barOf(money!, of, model)
+    if (bar !== undefined) return broken(`pays out a withdrawal ${bar}`)
   }
   if (of === undefined || of.isVoid || !of.isApproved) return broken("executes what is not approved")
+  of.sent.add(submissionId)
   of.open.add(submissionId)
   return holds
 }
 
+/** The signer is asked to sign what has a hash. */
+const asked = ({ payments }: State, hash: string, model: NaiveVenue | undefined): Verdict => {
+  const [money, of] = payments.get(hash) ?? []
+  if (model === undefined || money === undefined || of === undefined || of.sent.size > 0) return holds
+  const bar = model.funds.isStopped ? "while withdrawals are stopped" : barOf(money, of, model)
+  return bar === undefined ? holds : broken(`the signer is asked to sign the payment ${hash} of a withdrawal ${bar}`)
+}
+
 const answered = (state: State, { outcome, step, submissionId, transfer }: CommandOfKind<"NoteSubmission">): Verdict => {
   const isOver = outcome === "refused" || outcome === "not_sent"
-  if (isOver) current(state.transfers.get(transfer), step)?.open.delete(submissionId)
+  const of = current(state.transfers.get(transfer), step)
+  if (isOver) of?.open.delete(submissionId)
+  if (outcome === "not_sent") of?.sent.delete(submissionId)
   return holds
 }
 
@@ -192,10 +216,13 @@ export const ledgerMoney: Property<State> = {
   name: "what-the-ledger-did-is-booked-once",
   invariant: "I10",
   kind: "safety",
-  initial: () => ({ transfers: new Map(), commands: new Map() }),
+  initial: () => ({ transfers: new Map(), commands: new Map(), payments: new Map(), model: undefined }),
   observe: (state, seen: Observation) => {
     if (seen._tag === "Inspected") return state.transfers.size === 0 ? holds : inspected(state, seen.reads, seen.model)
-    if (seen._tag !== "Committed" || seen.decision.outcomes[0]?.refusal !== Refusal.none) return holds
+    if (seen._tag === "AskedOfBank") return seen.what === "sign" ? asked(state, seen.of, state.model) : holds
+    if (seen._tag !== "Committed") return holds
+    state.model = seen.model
+    if (seen.decision.outcomes[0]?.refusal !== Refusal.none) return holds
     const verdict = committed(state, seen.record, seen.model)
     return verdict === undefined ? holds : broken(`record ${seen.record.sequence} ${verdict}`)
   }

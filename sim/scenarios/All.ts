@@ -52,6 +52,7 @@ import { followerWithoutRoom, snapshotsWithoutRoom } from "./snapshotsWithoutRoo
 import { soldByAFriend } from "./soldByAFriend.js"
 import { stepHeldBack } from "./stepHeldBack.js"
 import { Stage } from "./Stage.js"
+import { stoppedBeforeItWasSent } from "./stoppedBeforeItWasSent.js"
 import { takeoverBeyondTheFund } from "./takeoverBeyondTheFund.js"
 import { thinBookPushed } from "./thinBookPushed.js"
 import { toldOfEveryStatus } from "./toldOfEveryStatus.js"
@@ -113,6 +114,7 @@ export const scenarios: ReadonlyArray<Scenario> = [
   membersInPairs,
   pinsFollowPasskeys,
   withdrawnBehindUnknown,
+  stoppedBeforeItWasSent,
   onTheStroke,
   oneAgentTooMany,
   ledgerComesAndGoes,

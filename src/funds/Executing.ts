@@ -11,7 +11,7 @@ import type { submissionOutcomes } from "../operations/funds/NoteSubmission.js"
 import type { Signed } from "../signer/Requests.js"
 import { elsewhere, here, placeOf } from "./Elsewhere.js"
 import { factsOf, type PreparationView, type StepView } from "./Facts.js"
-import { note } from "./Journaled.js"
+import { note, settled } from "./Journaled.js"
 import { actorOf } from "./Looking.js"
 import { type Bound, endBehind, ofLedger, ofSigner, type Parts } from "./Parts.js"
 import { Stopped, type Trouble, Unreachable } from "./Trouble.js"
@@ -69,8 +69,16 @@ const answerOf = (error: Ledger.LedgerError): Answered => {
 /** Whether nothing of a step's transaction was submitted, as far as is known. */
 const isFirst = ({ submissions, unlisted }: StepView): boolean => submissions.length + unlisted === 0
 
-/** The signature of the step's transaction; undefined where the signer refuses for good and the step was rejected. */
+/** Whether a withdrawal may not be paid at present, and nothing of its payment was submitted: nobody is to sign it then. */
+const isHeld = ({ reads }: Parts, { step, transfer: { kind, number } }: Prepared): boolean =>
+  isFirst(step) && kind === "withdrawal" && (reads.funds.stop !== undefined || reads.withheldFor(number) !== undefined)
+
+/**
+ * The signature of the step's transaction; undefined where it may not be signed at present, or the signer refuses for good and the step was
+ * rejected.
+ */
 const signed = (parts: Parts, { treasuryKeyId }: Bound, prepared: Prepared): Effect.Effect<Signed | undefined, Trouble> => {
+  if (isHeld(parts, prepared)) return Effect.succeed(undefined)
   const { reads, signer, submit } = parts
   const { preparation, step, transfer } = prepared
   const { approval, binding, name } = step
@@ -146,6 +154,9 @@ export const execute = (parts: Parts, bound: Bound, prepared: Prepared): Effect.
       }
       // An acceptance before that offset would never be found, and what the step has paid would be given back.
       yield* endBehind(parts, bound, binding.ledgerEndOffset)
+      if (isHeld(parts, prepared)) return
+      // A crash must not undo that withdrawals may be paid once one is signed.
+      if (transfer.kind === "withdrawal") yield* settled(parts)
     }
     const signature = yield* signed(parts, bound, prepared)
     if (signature === undefined) return

@@ -1,4 +1,7 @@
-/** A ledger that turns away what was approved for reasons of its own: nothing comes of that, and what was approved is paid once it may be. */
+/**
+ * A ledger that turns away what was approved for reasons of its own, and withdrawals that are stopped before their payment was submitted:
+ * nothing comes of either, and what was approved is paid once it may be.
+ */
 import { expect, test } from "vitest"
 import type { Script } from "../../src/ledger/development/Faults.js"
 import * as Records from "../../src/signer/Records.js"
@@ -82,5 +85,38 @@ test("a submission of which nothing is known stays open where the ledger turns t
   await bank.venue.leap(120_000)
   expect(await status()).toBe("ledger_confirmed")
   expect(givenAtoms(bank)).toBe(amountAtoms)
+  await bank.venue.stop()
+})
+
+test("while withdrawals are stopped, no payment is signed of which nothing was submitted, by whatever process", async () => {
+  const bank = await Bank.open()
+  const { id, owner, status } = await withdrawing(bank)
+  const due = await owner.must("POST", "/v1/accounts/{account}/withdrawals/confirm", { action: "initiate", withdrawalId: id })
+  await bank.script([{ on: "ledger_end", skip: 0, times: 1_000_000, fault: { name: "drop_request" } }])
+  await owner.must("POST", "/v1/accounts/{account}/withdrawals/confirm", { withdrawalId: id, ...owner.completion(due) })
+  expect((await bank.venue.ask("PUT", "/v1/operator/withdrawals/stop", { idempotencyKey: "stops" })).status).toBe(200)
+  await bank.script([])
+  await bank.venue.leap(60_000)
+  await bank.restart()
+  await bank.venue.leap(60_000)
+  await owner.ask("POST", "/v1/accounts/{account}/withdrawals/confirm", { action: "initiate", withdrawalId: id })
+  expect(await status()).toBe("requested")
+  expect(givenAtoms(bank)).toBe(0)
+  expect((await bank.allow()).status).toBe(200)
+  await bank.venue.leap(120_000)
+  expect(await status()).toBe("ledger_confirmed")
+  expect(givenAtoms(bank)).toBe(amountAtoms)
+  await bank.venue.stop()
+})
+
+test("a payment that the ledger may have is submitted again while withdrawals are stopped, since only the ledger can decide it", async () => {
+  const bank = await Bank.open()
+  const { id, owner, status } = await withdrawing(bank)
+  await bank.script([{ on: "execute", skip: 0, times: 1, fault: { name: "drop_request" } }])
+  await owner.turn("withdrawal", id, [])
+  expect((await bank.venue.ask("PUT", "/v1/operator/withdrawals/stop", { idempotencyKey: "stops" })).status).toBe(200)
+  await bank.restart()
+  await bank.venue.leap(120_000)
+  expect(await status()).toBe("ledger_confirmed")
   await bank.venue.stop()
 })
