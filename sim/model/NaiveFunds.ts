@@ -52,7 +52,7 @@ export interface NaiveAttempt {
   readonly scheme: number
   readonly mostRecordTime: number
   /** The approval; undefined where there was none. */
-  approval: { readonly nonce: string; readonly credentialId: string } | undefined
+  approval: { readonly nonce: string; readonly credentialId: string; readonly atEpochMs: number } | undefined
   readonly submissions: Array<NaiveSubmission>
   /** Whether the ledger's time has passed its last record time, so that it can take no effect. */
   isVoid: boolean
@@ -300,6 +300,7 @@ export class NaiveFunds {
 
   #tell(transfer: NaiveTransfer): void {
     const { account, failure, kind, number, partyId, requestedAtEpochMs, steps } = transfer
+    const step = atHand(transfer)
     this.history.transfers.push({
       sequence: this.around.sequence(),
       account,
@@ -309,6 +310,7 @@ export class NaiveFunds {
       partyId,
       failedAt: failure?.stage,
       outcome: outcomeOf(transfer),
+      approvedAtEpochMs: step === undefined ? undefined : attemptOf(step)?.approval?.atEpochMs,
       steps: steps.map(({ name }) => name),
       requestedAtEpochMs,
       updatedAtEpochMs: this.around.now()
@@ -539,7 +541,7 @@ export class NaiveFunds {
     }
     this.around.usePasskey(credentialId, signCount)
     this.around.note(account, "ledger_step_approved", credentialId, remoteAddress, `${idOf(transfer)} ${name}`)
-    attempt.approval = { nonce, credentialId }
+    attempt.approval = { nonce, credentialId, atEpochMs: this.around.now() }
     return { transfer }
   }
 

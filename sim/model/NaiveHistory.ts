@@ -77,6 +77,8 @@ export interface NaiveTransferTold {
   readonly partyId: string
   readonly failedAt: string | undefined
   readonly outcome: NaiveOutcome | undefined
+  /** When the owner approved the step that is under way; undefined where that still waits for it. */
+  readonly approvedAtEpochMs: number | undefined
   readonly steps: ReadonlyArray<StepName>
   readonly requestedAtEpochMs: number
   readonly updatedAtEpochMs: number

@@ -372,7 +372,7 @@ const listNames = { deposit: "deposits", withdrawal: "withdrawals", party_change
 
 /** The members of a transfer that change while it progresses; the others repeat the request. */
 const transferShown = (told: NaiveTransferTold): Members => {
-  const { failedAt, kind, number, outcome, partyId, requestedAtEpochMs, status, steps, updatedAtEpochMs } = told
+  const { approvedAtEpochMs, failedAt, kind, number, outcome, partyId, requestedAtEpochMs, status, steps, updatedAtEpochMs } = told
   const isPlanned = kind !== "party_change" || partyId !== ""
   return {
     [idNames[kind]]: idOf(idPrefixes[kind], number),
@@ -380,6 +380,7 @@ const transferShown = (told: NaiveTransferTold): Members => {
     [kind === "withdrawal" ? "destinationPartyId" : "partyId"]: partyId === "" ? undefined : partyId,
     withdrawalFailure: kind === "withdrawal" ? failedAt : undefined,
     ledgerOutcome: outcome,
+    approvedAtEpochMs,
     plannedLedgerCommands: isPlanned ? steps.filter((step) => step !== "treasury_offer_withdrawal") : [],
     createdAtEpochMs: requestedAtEpochMs,
     updatedAtEpochMs

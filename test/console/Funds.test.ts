@@ -273,7 +273,7 @@ describe("a tab that is opened shows where a transfer stands:", () => {
     const transfer = deposits.list.value.value!.transfers[0]!
     expect(seen(transfer, deposits.unfinished.length === 1)).toEqual(shown)
     expect(Transfer.meaning(transfer)).toContain(said)
-    expect(deposits.isApproved(transfer)).toBe(false)
+    expect(Transfer.isApproved(transfer)).toBe(false)
   })
 
   test.each(withdrawalStates)("a withdrawal %s", async (_why, told, { said, ...shown }) => {
@@ -282,6 +282,22 @@ describe("a tab that is opened shows where a transfer stands:", () => {
     expect(seen(transfer, withdrawals.unfinished.length === 1)).toEqual(shown)
     expect(Transfer.meaning(transfer)).toContain(said)
   })
+})
+
+test("a tab that is opened shows that a step is approved and waits for the venue, and offers no approval", async () => {
+  const approvedAtEpochMs = startEpochMs
+  const told = [
+    deposit("bound", outcome("owner_account_acceptance", "completion_accepted"), { approvedAtEpochMs }),
+    withdrawal("requested", undefined, { approvedAtEpochMs })
+  ] as const
+  const { funds } = await opened(venue([told[0]], [told[1]]))
+  for (const { unfinished: [transfer] } of [funds.deposits, funds.withdrawals]) {
+    expect([Transfer.isApproved(transfer!), Transfer.awaitsOwner(transfer!), Transfer.standing(transfer!)]).toEqual([true, false,
+      "Approved"])
+    expect(Transfer.meaning(transfer!)).toContain("It waits for the venue")
+  }
+  const states = ({ unfinished: [transfer] }: typeof funds.deposits) => Transfer.stepsOf(transfer!).map(({ state }) => state)
+  expect([states(funds.deposits), states(funds.withdrawals)]).toEqual([["done", "approved", "later"], ["approved"]])
 })
 
 test("every approval says in words what it approves", () => {
@@ -340,7 +356,7 @@ describe("a step is approved", () => {
     await deposits.approve(deposits.unfinished[0]!)
     const { approving } = deposits.workOf("dep_1")
     expect(approving.failure.value?.message).toContain("Nothing was done")
-    expect([approving.isBusy.value, deposits.isApproved(deposits.unfinished[0]!)]).toEqual([false, false])
+    expect([approving.isBusy.value, Transfer.isApproved(deposits.unfinished[0]!)]).toEqual([false, false])
   })
 
   test("and where that answer is lost, the venue is asked how it stands", async () => {
@@ -354,17 +370,18 @@ describe("a step is approved", () => {
   })
 
   test("once: where the venue has the approval and has not executed it, no passkey is asked for", async () => {
-    const outside = venue([first]).on(confirm, stands(first))
+    const approved = deposit("bound", undefined, { approvedAtEpochMs: startEpochMs })
+    const outside = venue([first]).on(confirm, stands(approved))
     const { funds: { deposits } } = await opened(outside)
     await deposits.approve(deposits.unfinished[0]!)
     expect(outside.ceremonies).toEqual([])
-    expect(deposits.isApproved(deposits.unfinished[0]!)).toBe(true)
+    expect(Transfer.isApproved(deposits.unfinished[0]!)).toBe(true)
     // The step is executed, and then turns out definitely not to have taken effect: it needs another approval.
     outside.on(`GET ${account}/deposits`, depositList(moved))
     await deposits.refresh()
     outside.on(`GET ${account}/deposits`, depositList({ ...first, updatedAtEpochMs: startEpochMs + 2 }))
     await deposits.refresh()
-    expect(deposits.isApproved(deposits.unfinished[0]!)).toBe(false)
+    expect(Transfer.isApproved(deposits.unfinished[0]!)).toBe(false)
   })
 
   test("by none of the passkeys where none may yet, and says so", async () => {

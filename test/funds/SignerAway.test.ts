@@ -87,3 +87,34 @@ test("a transfer that the signer has kept waiting for long goes on once it answe
   expect([before, await status()]).toEqual(["requested", "ledger_confirmed"])
   await bank.venue.stop()
 })
+
+test("what is approved and not signed yet is told to be approved, beside what is not, and is not given up", async () => {
+  const bank = await Bank.open({ funds: { reconcileMs: 0, driver: often } })
+  const owner = await Owner.funded(bank, 10_000_000)
+  bank.signerFaultAt = "sign"
+  bank.signerFault = new SignerUnavailable({ detail: "it cannot write" })
+  const party = await owner.party
+  const approvedAtEpochMs = expect.any(Number) as number
+  const conflict = { code: "deposit_step_conflict", safeMessage: expect.stringMatching(/^It is approved already: .* cannot be given up/) }
+  for (const kind of ["withdrawal", "deposit"] as const) {
+    const at = `/v1/accounts/{account}/${kind}s`
+    const id = await owner.request(kind, 1_000_000, ...(kind === "withdrawal" ? [party] : []))
+    const other = kind === "withdrawal" ? await owner.request(kind, 1_000_000, party) : undefined
+    await bank.venue.leap(30_000)
+    expect(await owner.must("GET", `${at}/${id}`)).not.toHaveProperty("approvedAtEpochMs")
+    await owner.turn(kind, id, [])
+    const shown = await owner.must("GET", `${at}/${id}`)
+    expect(shown).toMatchObject({ status: kind === "withdrawal" ? "requested" : "bound", approvedAtEpochMs })
+    expect((await owner.must("POST", `${at}/confirm`, { action: "initiate", [`${kind}Id`]: id }))[kind]).toEqual(shown)
+    if (other !== undefined) expect(await owner.must("GET", `${at}/${other}`)).not.toHaveProperty("approvedAtEpochMs")
+    expect(await owner.ask("DELETE", `${at}/${id}`)).toMatchObject({ status: 409, json: conflict })
+    bank.signerFault = undefined
+    await bank.venue.leap(60_000)
+    const later = await owner.must("GET", `${at}/${id}`)
+    // A deposit's next step waits for an approval of its own.
+    expect([later.status, later.approvedAtEpochMs]).toEqual([kind === "withdrawal" ? "ledger_confirmed" : "bound", undefined])
+    expect((await owner.ask("DELETE", `${at}/${id}`)).status).toBe(kind === "withdrawal" ? 409 : 200)
+    bank.signerFault = new SignerUnavailable({ detail: "it cannot write" })
+  }
+  await bank.venue.stop()
+})

@@ -2,7 +2,18 @@
 import { useSignal } from "@preact/signals"
 import { useEffect, useId, useRef } from "preact/hooks"
 import type { Funds } from "../state/Funds.js"
-import { approves, awaitsOwner, meaning, standing, stepAtHand, stepStates, stepsOf, stepTitle, type Transfer } from "../state/Transfer.js"
+import {
+  approves,
+  awaitsOwner,
+  isApproved,
+  meaning,
+  standing,
+  stepAtHand,
+  stepStates,
+  stepsOf,
+  stepTitle,
+  type Transfer
+} from "../state/Transfer.js"
 import type { Transfers } from "../state/Transfers.js"
 import { usdc } from "../state/Amount.js"
 import { Confirm } from "./Confirm.js"
@@ -16,13 +27,13 @@ interface Props {
 
 const named = ({ amountAtoms, kind }: Transfer): string => `${kind === "deposit" ? "Deposit" : "Withdrawal"} of ${usdc(amountAtoms)} USDC`
 
-const Steps = ({ isApproved, transfer }: { readonly isApproved: boolean; readonly transfer: Transfer }) => {
+const Steps = ({ transfer }: { readonly transfer: Transfer }) => {
   const atHand = stepAtHand(transfer)
   return (
     <ol class="steps">
       {stepsOf(transfer).map(({ state, step }) => (
         <li key={step} aria-current={step === atHand ? "step" : undefined}>
-          <strong>{stepTitle(step)}</strong> <span class="fine">{step === atHand && isApproved ? "Approved" : stepStates[state]}</span>
+          <strong>{stepTitle(step)}</strong> <span class="fine">{stepStates[state]}</span>
           <p class="wrap">{approves(step, transfer)}</p>
         </li>
       ))}
@@ -63,17 +74,18 @@ const GiveUp = ({ funds, transfer, transfers }: Props) => {
 }
 
 /** The action possible now: one button whose text says what it does. */
-const Actions = ({ approve, isApproved, ...props }: Props & { readonly isApproved: boolean; readonly approve: () => void }) => {
+const Actions = ({ approve, ...props }: Props & { readonly approve: () => void }) => {
   const { transfer, transfers } = props
   const { approving } = transfers.workOf(transfer.id)
   const step = stepAtHand(transfer)
-  if (step === undefined || !awaitsOwner(transfer)) return null
+  const isDue = awaitsOwner(transfer)
+  if (step === undefined || !(isDue || isApproved(transfer))) return null
   const isBusy = approving.isBusy.value
   return (
     <div class="actions">
-      {!isApproved && <GiveUp {...props} />}
-      <button type="button" class={isApproved ? undefined : "primary"} disabled={isBusy} onClick={approve}>
-        {isBusy ? "Waiting…" : isApproved ? "Look again" : `Approve: ${stepTitle(step).toLowerCase()}`}
+      {isDue && <GiveUp {...props} />}
+      <button type="button" class={isDue ? "primary" : undefined} disabled={isBusy} onClick={approve}>
+        {isBusy ? "Waiting…" : isDue ? `Approve: ${stepTitle(step).toLowerCase()}` : "Look again"}
       </button>
     </div>
   )
@@ -92,7 +104,6 @@ export const Progress = (props: Props) => {
     if (wasPressed.current && document.activeElement === document.body) heading.current?.focus({ preventScroll: true })
   }, [transfer.status, transfer.updatedAtEpochMs])
   const { approving } = transfers.workOf(transfer.id)
-  const isApproved = transfers.isApproved(transfer)
   const approve = (): void => {
     wasPressed.current = true
     void transfers.approve(transfer)
@@ -100,13 +111,12 @@ export const Progress = (props: Props) => {
   return (
     <article class="card" aria-labelledby={id}>
       <h3 id={id} ref={heading} tabIndex={-1}>{named(transfer)}</h3>
-      <Steps isApproved={isApproved} transfer={transfer} />
+      <Steps transfer={transfer} />
       <p role="status">
-        <strong>{isApproved ? "Approved" : standing(transfer)}.</strong>{" "}
-        {isApproved ? "The venue carries it out now. You may close this page: it goes on without you." : meaning(transfer)}
+        <strong>{standing(transfer)}.</strong> {meaning(transfer)}
       </p>
       <Trouble failure={approving.failure.value} again={approve} />
-      <Actions isApproved={isApproved} approve={approve} {...props} />
+      <Actions approve={approve} {...props} />
     </article>
   )
 }

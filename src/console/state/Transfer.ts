@@ -18,15 +18,25 @@ export interface Transfer {
   readonly ledgerOutcome: Deposit["ledgerOutcome"]
   /** The owner's party that pays, or the party that is paid; undefined while there is none. */
   readonly partyId: string | undefined
+  /** When the step at hand was approved; undefined while it waits for that. */
+  readonly approvedAtEpochMs: number | undefined
   readonly environment: Deposit["environment"]
   readonly createdAtEpochMs: number
   readonly updatedAtEpochMs: number
 }
 
-const common = (
-  { amountAtoms, createdAtEpochMs, environment, ledgerOutcome, plannedLedgerCommands, status, updatedAtEpochMs }: Deposit | Withdrawal
-) => ({
+const common = ({
   amountAtoms,
+  approvedAtEpochMs,
+  createdAtEpochMs,
+  environment,
+  ledgerOutcome,
+  plannedLedgerCommands,
+  status,
+  updatedAtEpochMs
+}: Deposit | Withdrawal) => ({
+  amountAtoms,
+  approvedAtEpochMs,
   createdAtEpochMs,
   environment,
   ledgerOutcome,
@@ -51,8 +61,14 @@ export const ofWithdrawal = (withdrawal: Withdrawal): Transfer => ({
 
 export const isOver = ({ status }: Transfer): boolean => status === "ledger_confirmed" || status === "rejected" || status === "expired"
 
-/** Whether the current step has not been executed yet: it waits for its owner, unless it has just been approved. */
-export const awaitsOwner = ({ status }: Transfer): boolean => status === "bound" || status === "requested"
+/** Whether the current step has not been executed yet. */
+const isUnsent = ({ status }: Transfer): boolean => status === "bound" || status === "requested"
+
+/** Whether the current step waits for its owner's approval. */
+export const awaitsOwner = (transfer: Transfer): boolean => isUnsent(transfer) && transfer.approvedAtEpochMs === undefined
+
+/** Whether the venue has the approval of the current step but has not executed it yet. */
+export const isApproved = (transfer: Transfer): boolean => isUnsent(transfer) && transfer.approvedAtEpochMs !== undefined
 
 /** Whether its owner cancelled it, which the venue reports as a rejection. */
 const isGivenUp = ({ ledgerOutcome, status }: Transfer): boolean => status === "rejected" && ledgerOutcome?.guard === "given_up"
@@ -70,20 +86,21 @@ const doneOf = ({ ledgerOutcome, status, steps }: Transfer): number => {
 /** The step that is due or in progress; undefined where the transfer has ended. */
 export const stepAtHand = (transfer: Transfer): SigningStep | undefined => isOver(transfer) ? undefined : transfer.steps[doneOf(transfer)]
 
-export type StepState = "done" | "due" | "submitted" | "submitted_unknown" | "rejected" | "given_up" | "expired" | "later"
+export type StepState = "done" | "due" | "approved" | "submitted" | "submitted_unknown" | "rejected" | "given_up" | "expired" | "later"
 
 /** Each step with its state. */
 export const stepsOf = (transfer: Transfer): ReadonlyArray<{ readonly step: SigningStep; readonly state: StepState }> => {
   const done = doneOf(transfer)
   const { status } = transfer
   const isDue = status === "bound" || status === "requested" || status === "ledger_confirmed"
-  const current: StepState = isDue ? "due" : isGivenUp(transfer) ? "given_up" : status
+  const current: StepState = isApproved(transfer) ? "approved" : isDue ? "due" : isGivenUp(transfer) ? "given_up" : status
   return transfer.steps.map((step, index) => ({ step, state: index < done ? "done" : index === done ? current : "later" }))
 }
 
 export const stepStates: Readonly<Record<StepState, string>> = {
   done: "Done",
   due: "Waits for your approval",
+  approved: "Approved",
   submitted: "Sent to the ledger",
   submitted_unknown: "Being looked up",
   rejected: "Refused",
@@ -127,7 +144,8 @@ const standings: Readonly<Record<Status, string>> = {
 }
 
 /** The transfer's status, in a few words. */
-export const standing = (transfer: Transfer): string => isGivenUp(transfer) ? "Given up" : standings[transfer.status]
+export const standing = (transfer: Transfer): string =>
+  isGivenUp(transfer) ? "Given up" : isApproved(transfer) ? "Approved" : standings[transfer.status]
 
 /** Where the money is after a transfer that did not take place. */
 const kept = ({ amountAtoms, kind }: Transfer): string =>
@@ -146,6 +164,9 @@ export const meaning = (transfer: Transfer): string => {
   switch (status) {
     case "bound":
     case "requested":
+      if (isApproved(transfer)) {
+        return "It waits for the venue, which carries it out as soon as it can. You may close this page: it goes on without you."
+      }
       return isDeposit
         ? "Nothing happens without your approval. You may close this page: the deposit waits here for 24 hours at each step."
         : "The amount is held and leaves with your approval only. You may close this page: the withdrawal waits here for 24 hours."

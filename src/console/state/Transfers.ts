@@ -17,8 +17,6 @@ import { type GoesOn, heard, Turns } from "./Turns.js"
 interface Work {
   readonly approving: Task
   readonly givingUp: Task
-  /** The step whose approval the venue has but has not executed yet. */
-  readonly approved: { value: SigningStep | undefined }
 }
 
 /**
@@ -66,16 +64,9 @@ export class Transfers {
 
   /** The actions in progress on a transfer. */
   workOf(id: string): Work {
-    const found = this.works.get(id)
-      ?? { approving: new Task(), givingUp: new Task(), approved: signal<SigningStep | undefined>(undefined) }
+    const found = this.works.get(id) ?? { approving: new Task(), givingUp: new Task() }
     this.works.set(id, found)
     return found
-  }
-
-  /** Whether the venue has the approval of the current step but has not executed it yet. */
-  isApproved(transfer: Transfer): boolean {
-    const step = this.workOf(transfer.id).approved.value
-    return step !== undefined && awaitsOwner(transfer) && step === stepAtHand(transfer)
   }
 
   /** Whether a transfer was just started here; true only once, so that the focus moves to it once. */
@@ -112,14 +103,13 @@ export class Transfers {
     const { id } = transfer
     const step = stepAtHand(transfer)
     if (step === undefined) return
-    const { approving, approved } = this.workOf(id)
+    const { approving } = this.workOf(id)
     const came = await approving.run((goesOn): Promise<Result<Transfer>> => this.confirm(id, step, goesOn))
     if (came === undefined) {
       // A lost answer may have been a success.
       if (approving.failure.value !== undefined) await this.look(id)
       return
     }
-    approved.value = step
     this.put(came)
   }
 
@@ -230,8 +220,8 @@ export class Transfers {
 
   /**
    * Takes note of a transfer's state. A transfer that was created by a request whose answer was lost is that request's answer: a user who
-   * repeats the request while seeing this transfer wants another one. Once the current step has changed, messages about its approval are
-   * cleared. An approval that has been executed is forgotten: if the step becomes due again, it needs a new one.
+   * repeats the request while seeing this transfer wants another one. Once the current step is approved or has changed, messages about its
+   * approval are cleared.
    */
   private noted(transfer: Transfer): Transfer {
     const known = this.shown.find(({ id }) => id === transfer.id)
@@ -241,10 +231,8 @@ export class Transfers {
       this.requesting.clear()
     }
     if (known !== undefined && isOver(transfer) && !isOver(known)) this.ended.value = transfer
-    const work = this.works.get(transfer.id)
-    const step = stepAtHand(transfer)
-    if (work !== undefined && (!awaitsOwner(transfer) || work.approved.value !== step)) work.approved.value = undefined
-    if (known !== undefined && (!awaitsOwner(transfer) || stepAtHand(known) !== step)) work?.approving.clear()
+    const isPast = !awaitsOwner(transfer) || (known !== undefined && stepAtHand(known) !== stepAtHand(transfer))
+    if (known !== undefined && isPast) this.works.get(transfer.id)?.approving.clear()
     return transfer
   }
 }

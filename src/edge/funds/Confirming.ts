@@ -70,12 +70,21 @@ export const withTransfer = <A>(
 const standing = (services: Services, { account, kind, number }: Shown): Effect.Effect<Found, Errors.Failure> =>
   Effect.flatMap(findTransfer(services, account, kind, number), (found) => found === undefined ? fail(notFound) : Effect.succeed(found))
 
+/** Why a transfer is not given up whose step at hand is approved. */
+const approvedAlready = "It is approved already: the venue carries it out as soon as it can, and it cannot be given up any more."
+
 /** Cancels a transfer. Returns its state afterwards. */
 export const giveUp = (services: Services, trader: SessionView, found: Found): Effect.Effect<Shown, Errors.Failure> => {
   if ("over" in found) return fail(conflict)
   const { kept: transfer } = found
   const command = owned("CancelTransfer", trader, Operation.cancelTransfer, { transfer: transfer.number })
-  return Effect.zipRight(Submission.submitted(services, command), Effect.map(standing(services, transfer), shownOf))
+  return Submission.submitted(services, command).pipe(
+    Effect.mapError((failure) => {
+      const approval = services.state.transfer(transfer.number)?.stepAtHand?.approval ?? null
+      return failure.description === conflict.description && approval !== null ? { ...failure, message: approvedAlready } : failure
+    }),
+    Effect.zipRight(Effect.map(standing(services, transfer), shownOf))
+  )
 }
 
 /** The step that waits for its owner, with the transaction that was prepared for it. */

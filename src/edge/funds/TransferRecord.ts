@@ -48,6 +48,11 @@ const common = {
   accountId: Fields.Text,
   plannedLedgerCommands: Schema.Array(PlannedLedgerCommand),
   ledgerOutcome: Fields.optional(LedgerOutcome),
+  approvedAtEpochMs: Fields.optional(Fields.EpochMs).annotations({
+    description:
+      "When its owner approved the step at hand, which the venue goes on with by itself, as soon as it can: it cannot be given up "
+      + "any more. Absent while that step waits for an approval, and once all is over."
+  }),
   createdAtEpochMs: Fields.EpochMs,
   updatedAtEpochMs: Fields.EpochMs
 }
@@ -109,12 +114,13 @@ export interface Shown extends
   readonly steps: ReadonlyArray<Pick<StepView, "name">>
   readonly failure: Pick<NonNullable<TransferView["failure"]>, "stage"> | null
   /** Absent from one that is over and forgotten. */
-  readonly stepAtHand?: Pick<StepView, "name"> | undefined
+  readonly stepAtHand?: Pick<StepView, "name" | "approval"> | undefined
 }
 
 /** The fields common to all kinds. */
 const told = ({ environment, state }: Pick<Services, "environment" | "state">, transfer: Shown) => {
-  const { account, ledgerOutcome, requestedAtEpochMs, updatedAtEpochMs } = transfer
+  const { account, ledgerOutcome, requestedAtEpochMs, stepAtHand, updatedAtEpochMs } = transfer
+  const approval = stepAtHand?.approval ?? null
   const accountId = state.accountId(account)
   const isKnown = transfer.kind !== "party_change" || transfer.partyId !== ""
   return {
@@ -132,6 +138,7 @@ const told = ({ environment, state }: Pick<Services, "environment" | "state">, t
         guard: ledgerOutcome.guard === "" ? null : ledgerOutcome.guard
       }
     }),
+    ...(approval === null ? undefined : { approvedAtEpochMs: approval.approvedAtEpochMs }),
     createdAtEpochMs: requestedAtEpochMs,
     updatedAtEpochMs
   }
