@@ -780,7 +780,17 @@ const teaching: ReadonlyArray<readonly [string, (at: Bench) => Promise<any>, obj
     httpStatus: 404,
     name: "BadSymbol",
     message: expect.stringContaining(` ${symbol}, `)
-  }]
+  }],
+  ...([
+    ["DELETE", "/v1/operator/withdrawals/stop?accept=99999999999999999999", undefined, "accept"],
+    ["POST", "/v1/operator/demo/accounts", { collateral: "99999999999999999999" }, "collateral"],
+    ["POST", "/v1/operator/insurance-fund", { amount: "99999999999999999999" }, "amount"]
+  ] as const).map(([method, target, body, member]) =>
+    [`${target} with too much`, (at: Bench) => at.operator(method, target, body),
+      native(400, "invalid_request", undefined, { safeMessage: `${member}: must be no more than 9007199254.740991 USDC.` })] as const
+  ),
+  ["an amount that is too fine", (at) => at.operator("DELETE", "/v1/operator/withdrawals/stop?accept=0.0000001"),
+    native(400, "invalid_request", undefined, { safeMessage: "accept: must be USDC with at most 6 decimals." })]
 ]
 
 test("what is nearly right is refused with what would be, and a bound below zero is explained, in a batch too", async () => {

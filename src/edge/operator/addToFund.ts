@@ -5,11 +5,11 @@ import * as Schema from "effect/Schema"
 import * as Units from "../../domain/Units.js"
 import { plainDecimal } from "../../operations/Fingerprint.js"
 import { Operation } from "../../operations/Operations.js"
-import * as Errors from "../http/Errors.js"
 import { fail } from "../http/Executor.js"
 import * as Failures from "../http/Failures.js"
 import * as Fields from "../http/Fields.js"
 import * as Route from "../http/Route.js"
+import { noAmount } from "./Amount.js"
 import { operated, OperatorResult } from "./OperatorResult.js"
 import { command } from "./Sent.js"
 
@@ -29,7 +29,7 @@ export const addToFund = Route.effect({
   handler: (services) => ({ headers, payload }) => {
     const amountAtoms = Units.parseDecimal(payload.amount, Units.moneyScale)
     if (typeof amountAtoms === "string" || amountAtoms < 1)
-      return fail(Errors.invalidRequest("amount: must be positive USDC with at most 6 decimals."))
+      return fail(noAmount("amount", amountAtoms, "must be positive USDC with at most 6 decimals"))
     const sent = { amount: plainDecimal(payload.amount) }
     return operated(services, "add_to_insurance_fund", command("AddToFund", Operation.addToFund, headers, sent, { amountAtoms }))
   }

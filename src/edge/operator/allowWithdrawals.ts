@@ -21,6 +21,7 @@ import { fail } from "../http/Executor.js"
 import * as Failures from "../http/Failures.js"
 import * as Fields from "../http/Fields.js"
 import * as Route from "../http/Route.js"
+import { noAmount } from "./Amount.js"
 import { operated, OperatorResult } from "./OperatorResult.js"
 import { command } from "./Sent.js"
 
@@ -94,7 +95,7 @@ export const allowWithdrawals = Route.effect({
   example: { target: "/v1/operator/withdrawals/stop" },
   handler: (services) => ({ headers, urlParams: { accept } }) => {
     const atoms = accept === undefined ? undefined : Units.parseDecimal(accept, Units.moneyScale)
-    if (typeof atoms === "string") return fail(Errors.invalidRequest("accept: must be USDC with at most 6 decimals."))
+    if (typeof atoms === "string") return fail(noAmount("accept", atoms, "must be USDC with at most 6 decimals"))
     const sent = accept === undefined ? {} : { accept: plainDecimal(accept) }
     const allow = command("AllowWithdrawals", Operation.allowWithdrawals, headers, sent, {})
     // What was asked under the key before is answered as then, or refused, whatever the books say by now.

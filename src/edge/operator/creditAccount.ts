@@ -15,6 +15,7 @@ import * as Failures from "../http/Failures.js"
 import * as Fields from "../http/Fields.js"
 import * as Route from "../http/Route.js"
 import * as Submission from "../http/Submission.js"
+import { noAmount } from "./Amount.js"
 import { accountNamed } from "./Named.js"
 import { command } from "./Sent.js"
 
@@ -50,7 +51,7 @@ export const creditAccount = Route.effect({
       if (environment !== "development" && environment !== "testnet") return yield* fail(Errors.routeNotFound)
       const amountAtoms = Units.parseDecimal(amount, Units.moneyScale)
       if (typeof amountAtoms === "string" || amountAtoms < 1) {
-        return yield* fail(Errors.invalidRequest("amount: must be positive USDC with at most 6 decimals."))
+        return yield* fail(noAmount("amount", amountAtoms, "must be positive USDC with at most 6 decimals"))
       }
       const ofAccount = yield* accountNamed(state, accountId)
       const sent = { accountId, amount: plainDecimal(amount) }

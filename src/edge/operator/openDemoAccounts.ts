@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { assert } from "../../domain/Assert.js"
 import { type EntryOutcome, Operation } from "../../operations/Operations.js"
+import { noAmount } from "./Amount.js"
 import { command } from "./Sent.js"
 import * as Units from "../../domain/Units.js"
 import { Refusal } from "../../domain/Refusal.js"
@@ -95,7 +96,7 @@ export const openDemoAccounts = Route.effect({
         ? defaultDemoCollateralAtoms
         : Units.parseDecimal(collateral, Units.moneyScale)
       if (typeof collateralAtoms === "string") {
-        return yield* fail(Errors.invalidRequest("collateral: must be USDC with at most 6 decimals."))
+        return yield* fail(noAmount("collateral", collateralAtoms, "must be USDC with at most 6 decimals"))
       }
       const idempotencyKey = headers["idempotency-key"]
       const keysOf = (issued: (index: number) => ApiKeys.IssuedKey): ReadonlyArray<KeyGrant> =>
