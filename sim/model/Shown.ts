@@ -742,5 +742,9 @@ export const limits = (model: NaiveVenue): Members => ({
   keptFills: model.fillsKept,
   maxKeysPerAccount: model.identity.bounds.keys,
   maxTicketFamiliesPerKey: model.identity.bounds.familiesOfKey,
+  minDepositAtoms: "1000000",
+  minWithdrawalAtoms: "1000000",
+  maxOpenDeposits: 1,
+  maxOpenWithdrawals: model.funds.bounds.withdrawalsOfAccount,
   journalSequence: model.sequence
 })

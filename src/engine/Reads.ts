@@ -361,6 +361,9 @@ export interface LimitsView {
   readonly keys: number
   /** Most live ticket families of a key. */
   readonly ticketFamilies: number
+  /** Most unfinished deposits, and withdrawals, of an account. */
+  readonly openDeposits: number
+  readonly openWithdrawals: number
 }
 
 /** A step of a liquidation with its unique number. */

@@ -284,6 +284,17 @@ describe("a tab that is opened shows where a transfer stands:", () => {
   })
 })
 
+test.each([
+  ["policy_daily", "10.00 USDC are back in your account. The venue pays no more than so much in one day (UTC)"],
+  ["policy_per_withdrawal", "The venue pays less in one withdrawal"],
+  ["passkey_removed", "(passkey_removed)."],
+  ["LOCKED_CONTRACTS", "The reason: LOCKED_CONTRACTS."]
+])("a withdrawal that is rejected for %s says why in words where it can", async (guard, said) => {
+  const rejected = withdrawal("rejected", outcome("treasury_withdrawal", "not_executed", guard), { withdrawalFailure: "approval" })
+  const { funds: { withdrawals } } = await opened(venue([], [rejected]))
+  expect(Transfer.meaning(withdrawals.list.value.value!.transfers[0]!)).toContain(said)
+})
+
 test("a tab that is opened shows that a step is approved and waits for the venue, and offers no approval", async () => {
   const approvedAtEpochMs = startEpochMs
   const told = [

@@ -174,7 +174,9 @@ export class FakeEngine implements Reads {
     noticeMs: 86_400_000,
     fillsKept: 131_072,
     keys: 64,
-    ticketFamilies: 64
+    ticketFamilies: 64,
+    openDeposits: 1,
+    openWithdrawals: 8
   }
   bookSequence = 1
   readonly accounts: Array<string> = [Ids.accountId(64), Ids.accountId(65)]

@@ -42,6 +42,10 @@ test("GET limits needs no credential, and tells what is enforced", async () => {
     maxSignInsPerAddress: 1e9,
     maxKeysPerAccount: 64,
     maxTicketFamiliesPerKey: 64,
+    minDepositAtoms: "1000000",
+    minWithdrawalAtoms: "1000000",
+    maxOpenDeposits: 1,
+    maxOpenWithdrawals: 8,
     journalSequence: venue.engine.sequence
   })
 })

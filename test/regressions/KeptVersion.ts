@@ -149,6 +149,7 @@ export const asBefore = (body: string): string =>
     .replaceAll(/,"staleMarkets":\d+|,"markets":\[\{"marketId":"[^"]*","status":"[^"]*",[^\]]*"indexHeld":(?:true|false)\}\]/g, "")
     .replaceAll(/,"ledger":"[^"]*","ledgerOffset":[^}]*"reconciliation":"[^"]*"/g, "")
     .replaceAll(/"maxCancelsBeyondPerKey":\d+,/g, "")
+    .replaceAll(/"min(?:Deposit|Withdrawal)Atoms":"\d+",|"maxOpen(?:Deposits|Withdrawals)":\d+,/g, "")
     .replaceAll(/"predictedFundingRateBps":"1"/g, "\"predictedFundingRateBps\":\"0\"")
     .replaceAll(/"nextFundingRate":0\.0000125/g, "\"nextFundingRate\":0")
 

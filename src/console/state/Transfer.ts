@@ -151,9 +151,21 @@ export const standing = (transfer: Transfer): string =>
 const kept = ({ amountAtoms, kind }: Transfer): string =>
   kind === "deposit" ? "nothing was taken from your party" : `${usdc(amountAtoms)} USDC are back in your account`
 
+/** Reasons of the venue in words; any other is the ledger's, or for the operator, and is shown as it is. */
+const reasons: Readonly<Record<string, string>> = {
+  policy_per_withdrawal: "The venue pays less in one withdrawal: withdraw it in parts",
+  policy_daily: "The venue pays no more than so much in one day (UTC), to everybody together: withdraw less, or try again tomorrow",
+  account_disabled: "The operator has disabled your account: ask the operator",
+  passkey_removed: "The passkey that approved it was removed before it was sent: begin again with another one",
+  passkey_not_pinned: "The passkey that approved it is too new for this: have an older one approve it first, on this page",
+  receiver_is_treasury: "The party named is the venue\u2019s own: name yours"
+}
+
 const reason = (transfer: Transfer): string => {
   const guard = transfer.ledgerOutcome?.guard ?? null
-  return guard === null || isGivenUp(transfer) ? "" : ` The reason: ${guard}.`
+  if (guard === null || isGivenUp(transfer)) return ""
+  const words = reasons[guard]
+  return words === undefined ? ` The reason: ${guard}.` : ` ${words} (${guard}).`
 }
 
 /** What the status means for the money, in whole sentences. */

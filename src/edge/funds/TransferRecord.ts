@@ -34,7 +34,9 @@ const LedgerOutcome = Schema.Struct({
     "submission_refused",
     "completion_refused"
   ),
-  guard: Schema.NullOr(Fields.Text).annotations({ description: "What it was refused for: the ledger's code, or one of the venue's." })
+  guard: Schema.NullOr(Fields.Text).annotations({
+    description: "What it was refused for: the ledger's code, or one of the venue's, which the reference explains (`/docs#outcomes`)."
+  })
 }).annotations({ identifier: "LedgerOutcome", description: "What the ledger last said. Absent while nothing was executed." })
 
 /** Public statuses of withdrawals, and of all other transfers. */

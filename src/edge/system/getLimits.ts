@@ -49,10 +49,16 @@ export const Limits = Schema.Struct({
   maxSignInsPerAddress: told(Most, "Requests of a remote address in a window to sign in, to make a passkey or to connect an agent."),
   maxKeysPerAccount: told(Most, "API keys of an account that may act at one time."),
   maxTicketFamiliesPerKey: told(Most, "Realtime tickets of an API key at one time, each with those that it is rotated to."),
+  minDepositAtoms: told(Fields.Atoms, "The least amount of a deposit."),
+  minWithdrawalAtoms: told(Fields.Atoms, "The least amount of a withdrawal."),
+  maxOpenDeposits: told(Most, "Deposits of an account that may be under way at one time."),
+  maxOpenWithdrawals: told(Most, "Withdrawals of an account that may be under way at one time."),
   journalSequence: Fields.Sequence
 }).annotations({
   identifier: "Limits",
-  description: "Times are milliseconds. A market's own bounds (prices, quantities, leverage, band) are in its snapshot."
+  description: "Times are milliseconds. A market's own bounds (prices, quantities, leverage, band) are in its snapshot. What the treasury "
+    + "pays at most in one withdrawal, and in one day, is set at its signer, which the venue does not ask for it: a withdrawal beyond that "
+    + "is rejected once it is approved, with the guard `policy_per_withdrawal` or `policy_daily`, and given back."
 })
 export type Limits = typeof Limits.Type
 
@@ -96,6 +102,10 @@ export const getLimits = Route.effect({
       maxSignInsPerAddress: rateLimits.sign_in.limit,
       maxKeysPerAccount: limits.keys,
       maxTicketFamiliesPerKey: limits.ticketFamilies,
+      minDepositAtoms: String(state.funds.minDepositAtoms),
+      minWithdrawalAtoms: String(state.funds.minWithdrawalAtoms),
+      maxOpenDeposits: limits.openDeposits,
+      maxOpenWithdrawals: limits.openWithdrawals,
       journalSequence: state.sequence
     })
   }

@@ -1,5 +1,6 @@
 /** Invariants of transfers and parties, checked by recomputing every sum. */
 import type { State } from "../State.js"
+import { depositsOfAccount } from "./Bounds.js"
 import type { Funds } from "./Funds.js"
 import { phaseOf, type Step } from "./Steps.js"
 import { idOf, isOpen, isUnapproved, isUnsettled, type Transfer } from "./Transfer.js"
@@ -54,7 +55,7 @@ const brokenTransfer = (transfer: Transfer): string | undefined => {
 /** Checks the unfinished transfers of an account against its limits. */
 const brokenAccount = ({ bounds }: Funds, open: ReadonlyArray<Transfer>): string | undefined => {
   const count = (kind: Transfer["kind"]): number => open.filter((transfer) => transfer.end === null && transfer.kind === kind).length
-  if (count("deposit") > 1) return "has two deposits under way"
+  if (count("deposit") > depositsOfAccount) return "has two deposits under way"
   if (count("withdrawal") > bounds.withdrawalsOfAccount) return "has too many withdrawals under way"
   if (count("party_change") > 0 && count("deposit") + count("withdrawal") + count("party_change") > 1) {
     return "changes its party beside other transfers"

@@ -43,6 +43,9 @@ export const roomOf = (bound: number, paysOut: boolean): number => paysOut ? bou
 export const minDepositAtoms = 1_000_000
 export const minWithdrawalAtoms = 1_000_000
 
+/** Most deposits of an account that are not finished. */
+export const depositsOfAccount = 1
+
 /** How long a step may wait for its approval, milliseconds. */
 export const approvalMs = 24 * 60 * 60 * 1000
 

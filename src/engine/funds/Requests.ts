@@ -15,7 +15,7 @@ import { Event } from "../EventLog.js"
 import { note } from "../identity/Noting.js"
 import { settleAccount } from "../markets/Funding.js"
 import type { State } from "../State.js"
-import { minDepositAtoms, minWithdrawalAtoms, mostAssertionLength, mostTextLength, roomOf } from "./Bounds.js"
+import { depositsOfAccount, minDepositAtoms, minWithdrawalAtoms, mostAssertionLength, mostTextLength, roomOf } from "./Bounds.js"
 import * as Money from "./Money.js"
 import { fail, isDisabled, kindCode, moveStep, refusedBy, stands } from "./Moving.js"
 import { approve, newStep, type Step } from "./Steps.js"
@@ -76,7 +76,7 @@ export const requestDeposit = (state: State, { account, amountAtoms, asset }: Re
   if (amountAtoms < 1) return refusedBy(Refusal.depositAmountInvalid)
   if (amountAtoms < minDepositAtoms) return refused(Refusal.depositBelowMinimum, none, minDepositAtoms, amountAtoms, minDepositAtoms)
   const open = funds.transfers.openOf(account)
-  if (open.some(({ kind }) => kind === "deposit")) return refusedBy(Refusal.depositInProgress)
+  if (open.filter(({ kind }) => kind === "deposit").length >= depositsOfAccount) return refusedBy(Refusal.depositInProgress)
   if (open.some(({ kind }) => kind === "party_change")) return refusedBy(Refusal.transferInProgress)
   settleAccount(state, account)
   // Amounts held for withdrawals may return to the account.

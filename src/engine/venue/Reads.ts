@@ -2,6 +2,7 @@
 import * as Ids from "../../domain/Ids.js"
 import { minuteMs } from "../../domain/Retention.js"
 import { mostBracketsOf } from "../accounts/Brackets.js"
+import { depositsOfAccount } from "../funds/Bounds.js"
 import { noticeMs } from "../markets/Announced.js"
 import { metAtOnce } from "../Matching.js"
 import { maxOpenOrders } from "../orders/Checks.js"
@@ -47,7 +48,7 @@ export class VenueReads {
   }
 
   get limits(): LimitsView {
-    const { capacity, fills, identity, retentionMinutes, retentionSinceEpochMs } = this.state
+    const { capacity, fills, funds, identity, retentionMinutes, retentionSinceEpochMs } = this.state
     return {
       retentionMs: retentionMinutes * minuteMs,
       retentionSinceEpochMs,
@@ -58,7 +59,9 @@ export class VenueReads {
       noticeMs: capacity.noticeMs ?? noticeMs,
       fillsKept: fills.capacity,
       keys: identity.bounds.keys,
-      ticketFamilies: identity.bounds.familiesOfKey
+      ticketFamilies: identity.bounds.familiesOfKey,
+      openDeposits: depositsOfAccount,
+      openWithdrawals: funds.bounds.withdrawalsOfAccount
     }
   }
 }

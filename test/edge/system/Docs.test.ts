@@ -99,10 +99,8 @@ test("the first page has every refusal and failure, and what to do about each co
     expect(first).toContain(`<td id="code-${code}">`)
     if (guard !== undefined) expect(first).toContain(`<tr id="guard-${guard}">`)
   }
-  for (
-    const { advice } of [...Object.values(Advice.ofCode), ...Object.values(Advice.ofGuard)].map((text) => ({ advice: prose(text).text }))
-  ) {
-    expect(first).toContain(`<td>${advice}</td>`)
+  for (const [of, advice] of [Advice.ofCode, Advice.ofGuard, Advice.ofOutcome].flatMap((table) => Object.entries<string>(table))) {
+    expect(first, of).toContain(`<td>${prose(advice).text}</td>`)
   }
 })
 

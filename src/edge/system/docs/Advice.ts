@@ -1,4 +1,9 @@
-/** What to do about each code and each guard: complete by its types, since a code or a guard without advice does not compile. */
+/**
+ * What to do about each code and each guard, and about each reason of the venue's for which a transfer fails: complete by its types, since
+ * one without advice does not compile.
+ */
+import type { Reads } from "../../../engine/Reads.js"
+import type { RefusalReason } from "../../../signer/PartySigner.js"
 import type * as Envelopes from "../../http/Envelopes.js"
 
 type Code = (typeof Envelopes.codes)[Envelopes.Status][number]
@@ -129,4 +134,40 @@ export const ofGuard: Readonly<Record<Guard, string>> = {
   fact_known: "Nothing to do: the ledger's fact was known.",
   fact_conflict: "Operators: the ledger said two things of one step; look at the alarms.",
   fact_out_of_bounds: "Operators: the ledger said what cannot be; look at the alarms."
+}
+
+/** Reasons of the venue and its signer why a transfer fails: other guards of a `ledgerOutcome` are the ledger's own codes. */
+type Outcome =
+  | RefusalReason
+  | NonNullable<ReturnType<Reads["withheldFor"]>>
+  | "given_up"
+  | "not_approved"
+  | "accepted_before_request"
+  | "receiver_is_treasury"
+
+const askedAnew = "Ask for it anew, and approve that"
+const operators = "Ask the operator, with the transfer's id"
+
+/** What became of a transfer that failed for a reason of the venue's, and what to do about it. */
+export const ofOutcome: Readonly<Record<Outcome, string>> = {
+  given_up: "Its owner gave it up.",
+  not_approved: `Nobody approved it within a day. ${askedAnew} in time.`,
+  policy_per_withdrawal: "It is more than the venue's treasury pays in one withdrawal. Ask for parts of it.",
+  policy_daily:
+    "It is more than is left of what the venue's treasury pays in one day (UTC), to everybody together. Ask for less, or for the "
+    + "same on the next day.",
+  account_disabled: "The operator disabled the account after it was approved. Ask the operator.",
+  passkey_removed: "The passkey that approved it was removed before it was sent. Ask for it anew, and approve that with another one.",
+  receiver_is_treasury: "The receiver is the venue's own treasury. Name a party of your own.",
+  passkey_not_pinned: "The signer does not know the passkey yet that approved it. Have an older one approve it first, with "
+    + "`POST /v1/accounts/{accountId}/ledger-party/passkeys`.",
+  assertion_invalid: `The signer does not take the passkey's answer. ${askedAnew}; if that fails as well, ask the operator.`,
+  challenge_mismatch: `The passkey's answer approves something else. ${askedAnew}; if that fails as well, ask the operator.`,
+  replayed: `The signer knows the passkey's answer from before, or a later one. ${askedAnew}.`,
+  prepared_mismatch: `What the ledger prepared is not what was asked for. ${operators}.`,
+  accepted_before_request: `The ledger has carried out the same command before it was asked for. ${operators}.`,
+  unknown_key: `The signer does not have the account's key. ${operators}.`,
+  topology_mismatch: `The signer holds another party for this key. ${operators}.`,
+  pins_bound: `The signer holds as many keys or passkeys of the account as it may. ${operators}.`,
+  malformed: `The signer does not understand the request. ${operators}.`
 }

@@ -1,4 +1,4 @@
-/** The catalogue of errors: both envelopes, what to do about each code and each guard, and every refusal by name. */
+/** The catalogue of errors: both envelopes, what to do about each code, guard and failed transfer, and every refusal by name. */
 import { assert } from "../../../domain/Assert.js"
 import * as Refusal from "../../../domain/Refusal.js"
 import type { Unit } from "../../../domain/Unit.js"
@@ -60,6 +60,10 @@ const guardRows = Object.entries(Advice.ofGuard).map(([guard, advice]) =>
   html`<tr id="guard-${guard}"><td><code>${guard}</code></td><td>${prose(advice)}</td></tr>`
 )
 
+const outcomeRows = Object.entries(Advice.ofOutcome).map(([guard, advice]) =>
+  html`<tr id="outcome-${guard}"><td><code>${guard}</code></td><td>${prose(advice)}</td></tr>`
+)
+
 /** All of it. */
 export const errors = (schemas: Types.Schemas): Html => {
   const native = schemas["NativeError400"]
@@ -77,6 +81,15 @@ export const errors = (schemas: Types.Schemas): Html => {
     )
   }</p>
 <div class="scroll"><table><thead><tr><th>rejectionGuard</th><th>What to do</th></tr></thead><tbody>${guardRows}</tbody></table></div>
+<h3 id="outcomes">Why a deposit or a withdrawal came to nothing</h3>
+<p>${
+    prose(
+      "One that is `rejected` or `expired` is no error: its `ledgerOutcome` has the reason as `guard`. What a withdrawal held was given "
+        + "back. A reason that is not here is the ledger's own code. What the treasury pays at most is set by the operator, at its signer: "
+        + "no route tells it."
+    )
+  }</p>
+<div class="scroll"><table><thead><tr><th>guard</th><th>What to do</th></tr></thead><tbody>${outcomeRows}</tbody></table></div>
 <h3 id="native-envelope">Native envelope</h3>${Types.payload({ ...native, description: "On every path but those under /v2." }, schemas)}
 <p class="note">${prose("`code` is shown for status 400; the codes of the others are above.")}</p>
 <h3 id="compat-envelope">Compat envelope</h3>${
