@@ -207,7 +207,10 @@ const account: Pick<
   | "fetchCanceledOrders"
   | "fetchClosedOrder"
   | "fetchClosedOrders"
+  | "fetchDeposit"
+  | "fetchDeposits"
   | "fetchFundingHistory"
+  | "fetchLedger"
   | "fetchLeverage"
   | "fetchLeverages"
   | "fetchMyTrades"
@@ -243,7 +246,20 @@ const account: Pick<
     expect(order).toMatchObject({ id, status: "closed", filled: 0.01 })
   },
   fetchClosedOrders: async (setting) => listed(setting, await setting.taker.fetchClosedOrders(setting.symbol), "closed"),
+  // A demo account has money, and no deposit: `Money.test.ts` has some.
+  fetchDeposit: ({ taker }) => expect(taker.fetchDeposit("dep_1")).rejects.toMatchObject({ name: "OrderNotFound" }),
+  fetchDeposits: async ({ taker }) => expect(await taker.fetchDeposits("USDC")).toEqual([]),
   fetchFundingHistory: async ({ symbol, taker }) => Structures.inOrder(await taker.fetchFundingHistory(symbol)),
+  fetchLedger: async ({ symbol, taker }) => {
+    const entries = await taker.fetchLedger()
+    for (const entry of entries) Structures.ledgerEntry(taker, entry)
+    Structures.inOrder(entries)
+    for (const [at, { before }] of entries.entries()) if (at > 0) expect(before).toBe(entries[at - 1]!.after)
+    expect(entries.map(({ info }) => info.cause)).toContain("fee")
+    const { id: marketId } = taker.market(symbol)
+    const [last] = await taker.fetchLedger("USDC", undefined, 1, { marketId })
+    expect(last!.info).toMatchObject({ marketId })
+  },
   fetchLeverage: async ({ symbol, taker }) => Structures.leverage(await taker.fetchLeverage(symbol), symbol),
   fetchLeverages: (setting) => ofMarkets(setting, (symbols) => setting.taker.fetchLeverages(symbols), Structures.leverage),
   fetchMyTrades: async ({ symbol, taker }) => {

@@ -9,6 +9,7 @@ import type {
   Exchange,
   FundingRate,
   LastPrice,
+  LedgerEntry,
   Leverage,
   LeverageTier,
   MarginMode,
@@ -20,7 +21,8 @@ import type {
   Position,
   Ticker,
   Trade,
-  TradingFeeInterface
+  TradingFeeInterface,
+  Transaction
 } from "ccxt"
 import { expect } from "vitest"
 
@@ -508,6 +510,63 @@ export const marginMode = (entry: MarginMode, symbol: string): void => {
 export const account = (exchange: Exchange, entry: Account): void => {
   hold("account", entry, { info: "object", id: "string", type: "string", code: "string" })
   expect(Object.keys(exchange.currencies)).toContain(entry.code)
+}
+
+/** What the library demands of a deposit. */
+export const transaction = (exchange: Exchange, entry: Transaction): void => {
+  const members = hold("transaction", entry, {
+    info: "object",
+    id: "string",
+    txid: "string?",
+    timestamp: "number",
+    datetime: "string",
+    address: "string?",
+    addressFrom: "string?",
+    addressTo: "string?",
+    tag: "string?",
+    tagFrom: "string?",
+    tagTo: "string?",
+    type: "string",
+    amount: "number",
+    currency: "string",
+    status: "string",
+    updated: "number",
+    fee: "object?",
+    network: "string?",
+    comment: "string?",
+    internal: "boolean?"
+  })
+  timed(exchange, "transaction", members)
+  oneOf("transaction.type", entry.type, ["deposit", "withdrawal"])
+  oneOf("transaction.status", entry.status, ["ok", "pending", "failed", "rejected", "canceled"])
+  above("transaction.amount", entry.amount, 0)
+  expect(Object.keys(exchange.currencies)).toContain(entry.currency)
+}
+
+/** What the library demands of an entry of an account's ledger. */
+export const ledgerEntry = (exchange: Exchange, entry: LedgerEntry): void => {
+  const members = hold("ledger entry", entry, {
+    info: "object",
+    id: "string?",
+    timestamp: "number",
+    datetime: "string",
+    direction: "string",
+    account: "string",
+    referenceId: "string?",
+    referenceAccount: "string?",
+    type: "string",
+    currency: "string",
+    amount: "number",
+    before: "number",
+    after: "number",
+    status: "string",
+    fee: "object?"
+  })
+  timed(exchange, "ledger entry", members)
+  oneOf("ledger entry.direction", entry.direction, ["in", "out"])
+  oneOf("ledger entry.type", entry.type, ["trade", "transaction", "transfer", "fee", "rebate", "cashback", "referral", "airdrop"])
+  atLeast("ledger entry.amount", entry.amount, 0)
+  expect(Object.keys(exchange.currencies)).toContain(entry.currency)
 }
 
 /** What the library demands of a market's fees. */

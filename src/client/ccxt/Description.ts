@@ -40,12 +40,15 @@ export const served = [
   "fetchCanceledOrders",
   "fetchClosedOrder",
   "fetchClosedOrders",
+  "fetchDeposit",
+  "fetchDeposits",
   "fetchFundingHistory",
   "fetchFundingRate",
   "fetchFundingRateHistory",
   "fetchFundingRates",
   "fetchL2OrderBook",
   "fetchLastPrices",
+  "fetchLedger",
   "fetchLeverage",
   "fetchLeverageTiers",
   "fetchLeverages",
@@ -148,6 +151,13 @@ export const fundingPath = "v1/markets/{marketId}/funding"
 /** An account's funding payments, newest first. */
 export const fundingPaymentsPath = "v1/accounts/{accountId}/funding-payments"
 
+/** An account's deposits, newest first, and one of them. */
+export const depositsPath = "v1/accounts/{accountId}/deposits"
+export const depositPath = "v1/accounts/{accountId}/deposits/{depositId}"
+
+/** What changed an account's balance, newest first. */
+export const ledgerPath = "v1/accounts/{accountId}/ledger"
+
 /** A market's candles, oldest first. */
 export const candlesPath = "v2/markets/{symbol}/candles"
 
@@ -182,6 +192,9 @@ export const api = {
       triggersPath,
       fillsPath,
       fundingPaymentsPath,
+      depositsPath,
+      depositPath,
+      ledgerPath,
       leveragePath,
       positionHistoryPath,
       "v2/orders",

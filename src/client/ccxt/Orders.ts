@@ -13,12 +13,12 @@ import {
   type Trade
 } from "ccxt"
 import { clientOrderIdOf } from "../venue/ClientOrderId.js"
-import { Accounts } from "./Accounts.js"
+import { Money } from "./Money.js"
 import * as Closing from "./Closing.js"
 import * as Description from "./Description.js"
 import { entryErrorName, refusedEarlier } from "./Refusals.js"
 
-export class Orders extends Accounts {
+export class Orders extends Money {
   override async fetchOrder(id: string, symbol: Str = undefined, params: Dict = {}): Promise<Order> {
     await this.loadMarkets()
     const scope = symbol === undefined ? {} : { symbol: this.market(symbol).symbol }
