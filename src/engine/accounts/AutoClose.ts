@@ -70,8 +70,8 @@ export const nextEpochMs = ({ brackets, halted }: State): number =>
 
 /**
  * Works off fired triggers and, once none is left, arms the brackets that waited for this second; neither while a band is being cleared or
- * funding settled. Armed before, all but the first of a market would be put off to the next second by what the first ones reach in this one,
- * every second anew.
+ * funding settled. Armed before, all but the first of a market would be put off to the next second, and every second anew, by what the
+ * first ones have just reached.
  */
 export const run = (state: State): void => {
   const { atEpochMs, brackets, clearing, halted, markets } = state
