@@ -7,6 +7,7 @@
  * a credential of an account, and is not tried here, fails the scenario.
  */
 import * as Contract from "../../src/edge/Contract.js"
+import type { Json } from "../reading/Bodies.js"
 import * as OwnerCalls from "../workload/OwnerCalls.js"
 import { affiliates, infoOf, owning, reading, type Routes, tried, trading } from "./Routes.js"
 import type { Scenario } from "./Scenario.js"
@@ -49,6 +50,12 @@ export const oneScopeShort: Scenario = {
     refused(trader, reading, "scope_missing")
     stage.is("routes of an account that are not in sim/scenarios/Routes.ts", untried(), [])
     for (const agent of [reader, trader]) refused(agent, owning, "passkey_required")
+
+    // Anybody may read the markets: who may not read of the account is told nothing of it there either.
+    stage.done(stage.apart(OwnerCalls.setFavorite(owner, market.marketId, true)).answer)
+    const isTold = (who: OwnerCalls.Bearer): unknown =>
+      (stage.done(stage.apart(OwnerCalls.readMarket(who, market.marketId)).answer)["market"] as Json)["favorite"]
+    stage.is("who is told that the market is a favorite", [owner, reader, trader].map(isTold), [true, true, false])
     stage.audit()
   }
 }
