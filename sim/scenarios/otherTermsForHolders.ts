@@ -13,7 +13,7 @@ import type { Answer } from "../properties/Observation.js"
 import * as Calls from "../workload/Calls.js"
 import { operatorToken } from "../run/World.js"
 import type { Scenario } from "./Scenario.js"
-import type { Stage, Terms } from "./Stage.js"
+import { nextInterval, type Somebody, type Stage, type Terms } from "./Stage.js"
 
 const hour = 3_600_000
 const noticeMs = 1_000
@@ -78,6 +78,21 @@ const announcedMeanwhile = (stage: Stage): void => {
   stage.is("how many would be under other margins than announced", counts.filter((each) => !possible.includes(each)), [])
 }
 
+/** A narrower band comes in between two marks and leaves bids behind: an order comes in that very millisecond, at which the clock stands. */
+const narrowedMeanwhile = (stage: Stage, who: Somebody, other: Somebody): void => {
+  const market = stage.market("JKL", 1_000)
+  for (const price of [1_090, 1_091, 1_092]) stage.buy(who, market, { size: 1, price })
+  stage.tick()
+  const effectiveAtEpochMs = nextInterval(stage.venueNow, 1_000) + noticeMs + 500
+  stage.is("a narrower band", put(stage, market, { priceBandBps: 500 }, effectiveAtEpochMs).status, 200)
+  stage.wait(effectiveAtEpochMs - stage.venueNow - 2 * onItsWayMs)
+  stage.stopClockAt(effectiveAtEpochMs)
+  stage.answersTogether([{ ...stage.anOrder(other, market, "buy", { size: 1, price: 950 }), persistent: false }])
+  stage.letClockGo()
+  stage.tick()
+  stage.is("bids that were left behind", stage.openOrders(who), [])
+}
+
 export const otherTermsForHolders: Scenario = {
   name: "other-terms-for-holders",
   what: "a market's parameters are changed one by one while people hold positions, with notice to the millisecond and without",
@@ -129,6 +144,7 @@ export const otherTermsForHolders: Scenario = {
     stage.pass(2 * noticeMs)
     stage.is("what is held in the market that has ended", stage.held(holder!, small), 0)
     announcedMeanwhile(stage)
+    narrowedMeanwhile(stage, holder!, other!)
     stage.audit()
   }
 }
