@@ -7,6 +7,9 @@
 import type { Json } from "../reading/Bodies.js"
 import type { Scenario } from "./Scenario.js"
 
+/** A minute's volume is forgotten when its place is used again, these milliseconds later: a day, and the minute that is under way. */
+const dayOfMinutesMs = 1_441 * 60_000
+
 /** The most USDC that an account may be opened with, 2^52 money atoms, less what is no whole USDC. */
 const most = 4_503_599_627
 
@@ -27,6 +30,7 @@ export const moreThanExact: Scenario = {
     stage.restart()
     stage.is("three offers behind a restart", offered(), ["12000000000000004"])
     const buy = (taker: number): Json => stage.buy(takers[taker]!, wide, { size: piece, price: 1 })
+    const boughtAtEpochMs = stage.venueNow
     buy(0)
     stage.is("the two that are left", offered(), ["8000000000000002"])
     buy(1)
@@ -80,6 +84,12 @@ export const moreThanExact: Scenario = {
     stage.move(small, 101)
     stage.move(huge, 1_000)
     stage.deal(shorts[1]!, holder, small, 10, 101)
+
+    stage.setForward(boughtAtEpochMs + dayOfMinutesMs - stage.venueNow)
+    stage.move(wide, 1)
+    stage.deal(makers[0]!, takers[0]!, wide, 1_000_000, 1)
+    const { volume24hBaseAtoms, volume24hQuoteAtoms } = stage.stats(wide)
+    stage.is("what was traded in the first minute of another day", [volume24hBaseAtoms, volume24hQuoteAtoms], ["1000000", "1000000"])
     stage.audit()
   }
 }
