@@ -7,6 +7,7 @@
  * withdrawal has a limit of its own, which is paid, too, and not exceeded. The treasury does not pay itself. An answer that comes when
  * its question is over approves nothing, and nothing is signed by one that is not on the disk yet.
  */
+import type { Parameters } from "../../src/domain/Market.js"
 import { still } from "../faults/Options.js"
 import type { Json } from "../reading/Bodies.js"
 import * as FundsCalls from "../workload/FundsCalls.js"
@@ -25,6 +26,8 @@ const openMs = 5 * 60_000
 const hurried = 8
 const hurryMs = 3
 const slowMs = 20
+/** The most that an account may be credited with, money atoms. */
+const mostAtoms = 2 ** 52
 const atomsOf = (usdc: number): number => usdc * 1_000_000
 
 /** The owner approves a withdrawal and asks what becomes of it all the while, also as the approval is decided and not yet on the disk. */
@@ -53,6 +56,29 @@ const paidToItself = (stage: Stage, owner: OwnerCalls.Bearer): void => {
   const treasury = String(stage.reconciliation()["treasuryPartyId"])
   const { json, status } = stage.apart(FundsCalls.createWithdrawal(owner, "to-the-treasury", String(atomsOf(1)), treasury)).answer
   stage.is("what becomes of a withdrawal to the treasury", [status, (json as Json)["rejectionGuard"]], [422, "receiver_is_treasury"])
+}
+
+/**
+ * The owner has lost more in one market than was deposited, which the profit in another covers. A deposit may bring no more than an account
+ * may have at all: what the owner owes does not make room for more.
+ */
+const noMoreForWhoOwes = (stage: Stage, owner: OwnerCalls.Bearer): void => {
+  const [won, lost] = ["WON", "LOST"].map((base) => stage.market(base, 100))
+  const other = stage.one("other", 10_000)
+  const deal = (market: Parameters, price: number, side: "buy" | "sell"): void => {
+    if (side === "buy") stage.sell(other, market, { size: 1, price })
+    else stage.buy(other, market, { size: 1, price })
+    stage.done(stage.apart(OwnerCalls.place(owner, `${side}-${market.baseAsset}`, market.marketId, String(price), "1", side)).answer)
+  }
+  for (const market of [won!, lost!]) deal(market, 100, "buy")
+  stage.move(won!, 140)
+  stage.move(lost!, 61)
+  deal(lost!, 61, "sell")
+  stage.is("what the owner has", stage.done(stage.apart(OwnerCalls.readOwn(owner, "getBalance", "balance")).answer)["collateral"],
+    "-14.000000")
+  const { json, status } = stage.apart(FundsCalls.createDeposit(owner, "too-much", "USDC", String(mostAtoms + 1))).answer
+  stage.is("what becomes of a deposit of more than there may be", [status, (json as Json)["rejectionGuard"]], [422, "amount_above_limit"])
+  deal(won!, 140, "sell")
 }
 
 export const asMuchAsADayAllows: Scenario = {
@@ -87,6 +113,7 @@ export const asMuchAsADayAllows: Scenario = {
     paid(daily - 3)
     stage.is("the day", Math.floor(stage.venueNow / day), today)
     refused(1)
+    noMoreForWhoOwes(stage, owner)
     isSet(day)
     refused(daily, "policy_per_withdrawal")
     paid(each)
