@@ -15,15 +15,16 @@ import { infoOf, workloads } from "./Routes.js"
 import type { Scenario } from "./Scenario.js"
 import type { AskedKey, Stage } from "./Stage.js"
 
-const day = 24 * 3_600_000
+const hour = 3_600_000
+const day = 24 * hour
 const minute = 60_000
 /** An agent waits for so long between two polls. */
 const pollMs = 5_000
 /**
- * What an account may have: keys that act, ended ones that are shown, and approvals whose keys were not fetched. And how many notes of who
- * may act are kept of all accounts.
+ * What an account may have: keys that act, ended ones that are shown, and for how long, and approvals whose keys were not fetched. And how
+ * many notes of who may act are kept of all accounts.
  */
-const bounds = { keys: 2, endedKeys: 1, grantsOfAccount: 1, eventsInAll: 6 }
+const bounds = { keys: 2, endedKeys: 1, endedKeysMs: 10 * minute, grantsOfAccount: 1, eventsInAll: 6 }
 /** What an agent or its owner is told where there is no room. */
 const noRoom = [429, "key_limit"]
 
@@ -107,6 +108,16 @@ const startAgain = (stage: Stage, owner: Owner, accountId: string, fetched: stri
   stage.is("the denial of the approved agent", owner.deny(approved)[0], 200)
 }
 
+/** The owner revokes a key that has ended by itself: it is forgotten as if it had not been revoked. */
+const revokedBehindItsEnd = (stage: Stage, owner: Owner, ended: number): void => {
+  stage.setForward(hour + bounds.endedKeysMs / 2)
+  owner.revoke(ended)
+  stage.tick()
+  stage.setForward(bounds.endedKeysMs / 2 + minute)
+  stage.tick()
+  stage.is("keys that the owner is shown once all have ended long ago", owner.shown, [])
+}
+
 export const oneAgentTooMany: Scenario = {
   name: "one-agent-too-many",
   what:
@@ -135,13 +146,23 @@ export const oneAgentTooMany: Scenario = {
     startAgain(stage, owner, String(session["accountId"]), fetched)
     // The notes about who has this account were pushed out before the restart, and are counted on all the same.
     stage.is("another owner signs in", stage.signIn(another, 1).answer.status, 200)
+    const ending = stage.agentAsks(["read"])
+    stage.is("the approval of an agent whose key is to end", owner.approve(ending), [200, undefined])
+    stage.wait(pollMs)
+    const { answer: issued, call: ended } = stage.fetchKey(ending)
+    stage.done(issued)
+    revokedBehindItsEnd(stage, owner, ended)
 
     stage.setForward(sessionEndsAt - minute - stage.venueNow)
     const late = stage.agentAsks(["read"])
     stage.is("the approval in the session's last minute", owner.approve(late), [200, undefined])
+    const { answer: again, call: later } = stage.signIn(call, 0)
+    stage.done(again)
     stage.setForward(2 * minute)
     const { json, status } = stage.fetchKey(late).answer
     stage.is("what the agent is told behind the session's end", [status, (json as Json)["code"]], [400, "grant_expired"])
+    // Of the first session nothing is left that could be ended.
+    stage.apart(OwnerCalls.endOtherSessions(OwnerCalls.holder("owner", later)))
     stage.audit()
   }
 }
