@@ -76,6 +76,24 @@ const totalsOfWhatIsFilled = (stage: Stage, rich: Somebody): void => {
     "quantity_out_of_bounds",
     undefined
   ])
+
+  // Four are held and may be sold, less than any order but one that closes them. With one of them sold the nearest total is four still.
+  const few = stage.market("FEW", 1_000, { minQuantityAtoms: 5 })
+  stage.deal(buyer, rich, few, 9, 1_000)
+  stage.buy(rich, few, { size: 6, price: 999 })
+  stage.sell(buyer, few, { size: 5, price: 999 })
+  const four = stage.sell(buyer, few, { size: 4, price: 999, reduceOnly: true })
+  stage.is("a total below what closes them", change(few, four, 2, "below"), ["quantity_out_of_bounds", "4.0"])
+
+  // 200 for a margin of 95: one more at 1,060 takes 106 of margin and a loss of 110. What is filled already is no total to be told.
+  const dear = stage.market("DEAR", 1_000)
+  const poor = stage.one("poor", 250)
+  stage.sell(rich, dear, { size: 1, price: 1_000 })
+  const two = stage.buy(poor, dear, { size: 2, price: 1_000 })
+  stage.move(dear, 950)
+  const { json } = stage.say(Calls.amend(poor, "amend", "dearer", dear, String(two["orderId"]), { priceAtoms: 1_060 }))
+  stage.is("a price at which nothing is backed", guardsOf(json), ["margin_insufficient", undefined])
+  stage.cancelAll(poor, dear)
 }
 
 /** Orders that expire, and an index that becomes stale, in each of some milliseconds. */
@@ -125,6 +143,19 @@ const soldAtOnce = (stage: Stage, rich: Somebody): void => {
   stage.move(market, 1_000)
   stage.is("the steps", stage.steps(market).map(({ filledQuantity, quantity, step }) => [step, quantity, filledQuantity]), [["order",
     "100.0", "100.0"]])
+}
+
+/** Two positions of one account with the same maintenance margin: that of the market that was made first is liquidated first. */
+const twoOfOneMargin = (stage: Stage, rich: Somebody): void => {
+  const [first, second] = ["TIE", "TIETOO"].map((base) => stage.market(base, 1_000))
+  const holder = stage.one("holder of two", 1_100)
+  for (const market of [second!, first!]) stage.deal(holder, rich, market, 5, 1_000)
+  stage.buy(rich, first!, { size: 5, price: 930 })
+  // 400 of 465, above two thirds: all five of the one are sold, which leaves the other its margin.
+  stage.together([stage.anIndex(first!, 930), stage.anIndex(second!, 930)])
+  stage.tick()
+  stage.is("what is left of each", [stage.held(holder, first!), stage.held(holder, second!)], [0, 5])
+  stage.deal(rich, holder, second!, 5, 930)
 }
 
 /** A long is turned into a short, whose loss comes with the opposite move: what was watched for the long is of no use for it. */
@@ -199,6 +230,7 @@ export const atTheVeryEdge: Scenario = {
     marksAtTheirLimits(stage, rich)
     highestForWhatMayBeHeld(stage, rich)
     soldAtOnce(stage, rich)
+    twoOfOneMargin(stage, rich)
     turnedRound(stage, rich)
     finalWithinBounds(stage, rich)
     afterAllWereCanceled(stage, rich)
