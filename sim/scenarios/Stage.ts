@@ -10,6 +10,7 @@ import { Engine } from "../../src/engine/Engine.js"
 import * as Invariants from "../../src/engine/Invariants.js"
 import * as Ids from "../../src/domain/Ids.js"
 import type { Parameters, Status } from "../../src/domain/Market.js"
+import type { Fault } from "../../src/ledger/development/Faults.js"
 import { difference } from "../properties/Difference.js"
 import type { Answer } from "../properties/Observation.js"
 import { isObject, type Json } from "../reading/Bodies.js"
@@ -542,13 +543,27 @@ export class Stage {
     this.#acting.world.bank?.goOn(0)
   }
 
-  /** Requests a deposit of whole USDC by the owner of a passkey, and approves its steps until the ledger has it. */
-  deposit(who: OwnerCalls.Bearer, passkey: number, amount: number): void {
+  /** Lets the next executions meet these faults of the ledger, one each. */
+  befallExecutions(faults: ReadonlyArray<Fault>): void {
+    this.#acting.world.bank?.befall(faults)
+  }
+
+  /** Sets the ledger's clock ahead. */
+  setLedgerForward(ms: number): void {
+    this.#acting.world.bank?.leap(ms)
+  }
+
+  /** Requests a deposit of whole USDC. */
+  requestDeposit(who: OwnerCalls.Bearer, amount: number): FundsCalls.Asked {
     const atoms = String(amount * money)
     const { answer, call } = this.apart(FundsCalls.createDeposit(who, this.#nextKey(who.client), "USDC", atoms))
     this.done(answer)
-    const deposit = { kind: "deposit", call } as const
-    this.approveUntil(who, passkey, deposit, "ledger_confirmed")
+    return { kind: "deposit", call }
+  }
+
+  /** Requests a deposit of whole USDC by the owner of a passkey, and approves its steps until the ledger has it. */
+  deposit(who: OwnerCalls.Bearer, passkey: number, amount: number): void {
+    this.approveUntil(who, passkey, this.requestDeposit(who, amount), "ledger_confirmed")
   }
 
   /** Requests a withdrawal of whole USDC to the owner's own party, and waits until it is to be approved. */

@@ -5,8 +5,10 @@
  *
  * What has to hold: whoever operates the venue is told of each loss, and that nothing is in the way any more once it is over; however
  * often it happened before, the venue is back within seconds; and in the end nothing of the ledger is unread, and nothing waits for the
- * operator. That the ledger went back is told once; and what is withdrawn behind that is paid, and noted.
+ * operator. That the ledger went back is told once; and what is withdrawn behind that is paid, and noted. Behind that the ledger refuses
+ * deposits: the step is given up, and its owner is told the refusal that came first.
  */
+import type { Json } from "../reading/Bodies.js"
 import * as FundsCalls from "../workload/FundsCalls.js"
 import type * as OwnerCalls from "../workload/OwnerCalls.js"
 import { beginWithOwner, ledgerOf, passkey, questionOf, withPrepared } from "./Ledger.js"
@@ -70,9 +72,36 @@ const approvedMeanwhile = (stage: Stage, owner: OwnerCalls.Bearer): void => {
   stage.is("what becomes of a withdrawal that was approved before the offer of a deposit", status, "ledger_confirmed")
 }
 
+/** Longer than an accepted submission may take to be decided before it is sent again, and than a transaction may be recorded. */
+const sentAgainMs = 10_000
+const recordedMs = 15 * 60_000
+
+/**
+ * A deposit is refused since a contract of it is gone, which only a withdrawal may try again; and another one twice: its first submission
+ * comes too late, and the second is refused at once.
+ */
+const depositsRefused = (stage: Stage, owner: OwnerCalls.Bearer): void => {
+  const outcome = (deposit: FundsCalls.Asked): unknown => {
+    stage.approveUntil(owner, passkey, deposit, "rejected")
+    const told = stage.done(stage.apart(FundsCalls.initiate(owner, deposit)).answer)["deposit"] as Json
+    const { guard, outcome } = told["ledgerOutcome"] as Json
+    return [outcome, guard]
+  }
+  const gone = { name: "refuse", code: "CONTRACT_NOT_FOUND", cause: "gone" } as const
+  stage.befallExecutions([gone])
+  stage.is("a deposit of which a contract is gone", outcome(stage.requestDeposit(owner, 1)), ["submission_refused", gone.code])
+
+  const twice = stage.requestDeposit(owner, 1)
+  stage.befallExecutions([{ name: "pass_maximum", when: "before" }, gone])
+  stage.approveUntil(owner, passkey, twice, "submitted")
+  stage.wait(sentAgainMs)
+  stage.setLedgerForward(recordedMs)
+  stage.is("a deposit that is refused twice", outcome(twice), ["completion_refused", "NOT_SEQUENCED_TIMEOUT"])
+}
+
 export const ledgerComesAndGoes: Scenario = {
   name: "ledger-comes-and-goes",
-  what: "the ledger is out of reach for some seconds, time after time, each time there again, and in the end restored from a backup",
+  what: "the ledger is out of reach for some seconds, time after time, each time there again, then restored from a backup, and refuses deposits",
   set: { funds: ledgerOf({}) },
   bounds: withPrepared,
   play: (stage) => {
@@ -97,6 +126,7 @@ export const ledgerComesAndGoes: Scenario = {
     approvedMeanwhile(stage, owner)
     const { ledgerOffsetLag, transfersForTheOperator } = stage.details()
     stage.is("what is unread, and waits for the operator", [ledgerOffsetLag, transfersForTheOperator], [0, ""])
+    depositsRefused(stage, owner)
     stage.auditEngine()
   }
 }

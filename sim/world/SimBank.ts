@@ -99,6 +99,8 @@ export interface SimBank {
   readonly lose: (isLost: boolean) => void
   /** Has so many events of the participant's own happen behind its end; none: it is restored from a backup, and those are gone. */
   readonly goOn: (ownEvents: number) => void
+  /** Lets the next executions meet these faults, one each, where none is drawn. */
+  readonly befall: (faults: ReadonlyArray<Fault>) => void
   /** Sets the ledger's clock further ahead by this much. */
   readonly leap: (byMs: number) => void
   /** Reports a journaled record to the strangers: they may learn of a transaction that was prepared or is about to be executed. */
@@ -629,6 +631,10 @@ export const make = (
     },
     lose: (isLost) => void (lost = isLost),
     goOn: (ownEvents) => own.set(ownEvents, ledger.offset),
+    befall: (faults) => {
+      const script: Script = faults.map((fault) => ({ on: "execute", skip: 0, times: 1, fault }))
+      tell({ method: "POST", path: controls.script, body: script })
+    },
     leap: (byMs) => void (aheadMs += byMs),
     overhear: overhearing(time, random.split("strangers"), keys, {
       share: () => striking ? behaviour.strangerShare ?? 0 : 0,
