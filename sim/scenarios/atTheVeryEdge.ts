@@ -76,14 +76,20 @@ const totalsOfWhatIsFilled = (stage: Stage, rich: Somebody): void => {
     "quantity_out_of_bounds",
     undefined
   ])
+}
 
+/** Changes of orders that are filled in part, where the least order and the margin leave little: the nearest total counts what is filled. */
+const nearestOfWhatIsFilled = (stage: Stage, rich: Somebody): void => {
   // Four are held and may be sold, less than any order but one that closes them. With one of them sold the nearest total is four still.
+  const buyer = stage.one("buyer of FEW", 100_000)
   const few = stage.market("FEW", 1_000, { minQuantityAtoms: 5 })
   stage.deal(buyer, rich, few, 9, 1_000)
   stage.buy(rich, few, { size: 6, price: 999 })
   stage.sell(buyer, few, { size: 5, price: 999 })
   const four = stage.sell(buyer, few, { size: 4, price: 999, reduceOnly: true })
-  stage.is("a total below what closes them", change(few, four, 2, "below"), ["quantity_out_of_bounds", "4.0"])
+  const change = (who: Somebody, market: Parameters, order: Json, to: Calls.Amendment): unknown =>
+    guardsOf(stage.say(Calls.amend(who, "amend", `amend-${market.baseAsset}`, market, String(order["orderId"]), to)).json)
+  stage.is("a total below what closes them", change(buyer, few, four, { quantityAtoms: 2 }), ["quantity_out_of_bounds", "4.0"])
 
   // 200 for a margin of 95: one more at 1,060 takes 106 of margin and a loss of 110. What is filled already is no total to be told.
   const dear = stage.market("DEAR", 1_000)
@@ -91,8 +97,7 @@ const totalsOfWhatIsFilled = (stage: Stage, rich: Somebody): void => {
   stage.sell(rich, dear, { size: 1, price: 1_000 })
   const two = stage.buy(poor, dear, { size: 2, price: 1_000 })
   stage.move(dear, 950)
-  const { json } = stage.say(Calls.amend(poor, "amend", "dearer", dear, String(two["orderId"]), { priceAtoms: 1_060 }))
-  stage.is("a price at which nothing is backed", guardsOf(json), ["margin_insufficient", undefined])
+  stage.is("a price at which nothing is backed", change(poor, dear, two, { priceAtoms: 1_060 }), ["margin_insufficient", undefined])
   stage.cancelAll(poor, dear)
 }
 
@@ -230,13 +235,14 @@ export const atTheVeryEdge: Scenario = {
     marksAtTheirLimits(stage, rich)
     highestForWhatMayBeHeld(stage, rich)
     soldAtOnce(stage, rich)
-    twoOfOneMargin(stage, rich)
     turnedRound(stage, rich)
     finalWithinBounds(stage, rich)
     afterAllWereCanceled(stage, rich)
     asManyTriggers(stage, rich)
     asManyAsThereMayBe(stage, rich)
     twoBandsAtOnce(stage, rich)
+    nearestOfWhatIsFilled(stage, rich)
+    twoOfOneMargin(stage, rich)
     stage.audit()
   }
 }
