@@ -1,17 +1,22 @@
 /**
- * Safety (bounds). No block holds more records than it may, or takes another record once it is full, and blocks exist not only in memory:
- * each lies on the disk in the journal's published layout.
+ * Safety (bounds). No block holds more records than it may, or takes another record once it is full or has as many entries as keep a turn
+ * short, and blocks exist not only in memory: each lies on the disk in the journal's published layout.
  */
 import * as Block from "../../src/journal/Block.js"
 import type { Record } from "../../src/journal/Record.js"
 import type { Bounds } from "./Observation.js"
 import { broken, holds, type Property } from "./Property.js"
 
+/** Orders to place or cancel of one block, from which on it takes no other command; whatever has none counts as one. */
+const mostEntries = 256
+
 interface State {
   bounds: Pick<Bounds, "fullBytes" | "maxRecords">
   /** Records of the current block, except its last. */
   records: Array<Record>
 }
+
+const entriesOf = ({ command }: Record): number => "entries" in command ? command.entries.length : 1
 
 /** The size of a block with these records, bytes. */
 const sizeOf = (records: ReadonlyArray<Record>): number => {
@@ -38,6 +43,8 @@ export const blocks: Property<State> = {
       state.records.push(record)
       return holds
     }
+    const entries = state.records.reduce((sum, each) => sum + entriesOf(each), 0)
+    if (entries >= mostEntries) return broken(`block ${firstSequence} took record ${record.sequence} behind ${entries} entries`)
     if (bytes < fullBytes || state.records.length === 0) return holds
     const before = sizeOf(state.records)
     return before < fullBytes

@@ -3,11 +3,13 @@
  * orders, the second long after the first had been forgotten; both are found in the histories only, and a client that asks by the name
  * wants to know of the second. Its next order is listed while the histories are just one record behind. Several orders of one block are
  * read from the journal, page by page, as few records at a time as there may be; and changes are asked for behind a record that is just
- * being written. At last the histories are lost, and candles and a leaderboard are asked for while they are made anew.
+ * being written. The histories are lost, and candles and a leaderboard are asked for while they are made anew. At last more is to be
+ * cancelled at once than a block takes.
  *
  * What has to hold: a name leads to the last order that had it, a list lacks nothing that is too young for the histories, pages tell each
  * change once and do not go back, and neither candles nor a leaderboard are of half of the histories.
  */
+import { orderId } from "../../src/domain/Ids.js"
 import type { Parameters } from "../../src/domain/Market.js"
 import type { Json } from "../reading/Bodies.js"
 import * as Calls from "../workload/Calls.js"
@@ -87,10 +89,18 @@ const askedAhead = (stage: Stage, who: Somebody, market: Parameters): void => {
   stage.holds("changes behind that record can be asked for", answers.slice(1).some(({ status }) => status === 200))
 }
 
+/** Sends so many batches of cancels at once that those of them that wait for the disk come to more than a block takes. */
+const cancelsAtOnce = (stage: Stage, who: Somebody, market: Parameters): void => {
+  stage.tick()
+  const entries = Array.from({ length: 16 }, (_, at) => ({ marketId: market.marketId, orderId: orderId(900_000 + at) }))
+  stage.answersTogether(Array.from({ length: 32 }, (_, at) => Calls.cancelBatch(who, "cancel batch", `cancels-${at}`, entries)))
+}
+
 export const readLongAfter: Scenario = {
   name: "read-long-after",
   what:
-    "a name used by two orders that are both forgotten, a list one record ahead of the histories, pages within a block, changes behind a record on its way",
+    "a name used by two orders that are both forgotten, a list one record ahead of the histories, pages within a block, changes behind a record on its way, "
+    + "more cancels at once than a block takes",
   set: { disk: { ...still.disk, maxCallMs: slowMs }, streams: { ...listened, keptUpdates } },
   play: (stage) => {
     const beganAtEpochMs = stage.now
@@ -121,6 +131,7 @@ export const readLongAfter: Scenario = {
     stage.deal(other!, who!, market, 1, 1_000)
     stage.wait(takenInMs)
     redrawn(stage, other!, market, beganAtEpochMs)
+    cancelsAtOnce(stage, who!, market)
     stage.audit()
   }
 }
