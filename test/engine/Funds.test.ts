@@ -458,6 +458,14 @@ describe("what the ledger says", () => {
     expect(driver.engine.funds.reservedAtoms).toBe(0n)
   })
 
+  test("of a submission that it was one of several: whatever is answered to it later says nothing more", () => {
+    const { driver, number, step } = executed()
+    driver.note(number, step, "one", "duplicate", "DUPLICATE_COMMAND")
+    for (const later of ["refused", "accepted", "unknown"] as const) driver.note(number, step, "one", later, "LATER")
+    expect(driver.transfer(number)).toMatchObject({ status: "submitted_unknown", awaits: "resolution" })
+    expect(driver.scan(number)).toBe(Refusal.ledgerFactConflict)
+  })
+
   test("of every submission that it is refused: it is rejected once the completions hold no other, and the amount is back", () => {
     const { driver, number, owner, step } = executed()
     driver.note(number, step, "one", "unknown")

@@ -147,6 +147,14 @@ describe("a network of many addresses", () => {
     expect(windows.take(address(1, 2), start + minuteMs)).toBe(false)
     expect(windows.take(address(1, 2), start + 30_000 + minuteMs)).toBe(true)
   })
+
+  test("gives none of its addresses its cancels beyond the limit twice either", () => {
+    const windows = new RateLimits.Windows(1, minuteMs, 64, 1)
+    windows.take(address(1, 1), start)
+    expect([0, 1, 1].map((beyond) => windows.take(address(1, 2), start + 30_000, beyond))).toEqual([true, true, false])
+    expect(windows.take("x", start + minuteMs)).toBe(true)
+    expect(windows.take(address(1, 2), start + minuteMs, 1)).toBe(false)
+  })
 })
 
 test("the classes are limited as they are set, owners' sessions as keys are", () => {
