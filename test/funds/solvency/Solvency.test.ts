@@ -20,10 +20,14 @@ const report = (depositedAtoms: bigint): Report => ({
   differenceAtoms: 0n
 })
 
-/** A venue with these equities, whose slices are read at once. `compared`: the result of each comparison of books. */
+/**
+ * A venue with these equities, whose slices are read at once. `compared`: the result of each comparison of books;
+ * `fund`: the place of the insurance fund among them.
+ */
 const setting = (
   equities: ReadonlyArray<ReadonlyArray<number> | undefined>,
-  compared: ReadonlyArray<Effect.Effect<Report, Unreachable>>
+  compared: ReadonlyArray<Effect.Effect<Report, Unreachable>>,
+  fund = -1
 ) => {
   const asked = { compared: 0, copied: 0, nowMs: 1_000_000 }
   const view = (atoms: ReadonlyArray<number>): EquitiesView => ({
@@ -35,7 +39,7 @@ const setting = (
     sequence: 40,
     atEpochMs: 5,
     accountId: (account: number) => `acc_${account}`,
-    findAccount: () => -1,
+    findAccount: () => fund,
     openTransfers: () => [],
     equities: () => {
       const atoms = equities[Math.min(asked.copied++, equities.length - 1)]
@@ -69,6 +73,11 @@ describe("what is taken of the state", () => {
     const one = solvency.published()!
     expect([one.tree.sum, one.shortfallAtoms, one.collateralAtoms]).toEqual([30n, 10n, 20n])
     expect([0, 1, 2, 3].map((account) => one.tree.pathOf(account)!.balanceAtoms)).toEqual([30, 0, 0, 0])
+  })
+
+  test("an insurance fund under nothing is told as it is, although its leaf is 0", () => {
+    const { solvency } = setting([[30, -4, 0, -6]], [Effect.succeed(report(20n))], 3)
+    expect(solvency.published()!.fundAtoms).toBe(-6n)
   })
 
   test("a venue without accounts has a tree without leaves", () => {
