@@ -543,6 +543,12 @@ const befalls = (
   return script.some(({ fault: { name } }) => name === "other_bytes" || name === "other_hash")
 }
 
+/** Scripts faults at the ledger, of which each befalls one execution. */
+const befalling = (tell: (question: Question) => unknown): SimBank["befall"] => (faults) => {
+  const body: Script = faults.map((fault) => ({ on: "execute", skip: 0, times: 1, fault }))
+  tell({ method: "POST", path: controls.script, body })
+}
+
 /** Notes for how long prepared transactions may be recorded, counted from the ledger's time. */
 const recordableFor = (ledgersEpochMs: () => number) => {
   let longestMs = 0
@@ -579,8 +585,7 @@ export const make = (
   const ledger = noting(inputs)
   const keys = new SimKeyStore()
   const chance = random.split("chance")
-  const faults = random.split("faults")
-  const delays = random.split("delays")
+  const [faults, delays] = [random.split("faults"), random.split("delays")]
   /** Transactions that differ from what was requested: executing them would take the venue's money. */
   const tampered = new Set<unknown>()
   const altered = new Set<string>()
@@ -631,10 +636,7 @@ export const make = (
     },
     lose: (isLost) => void (lost = isLost),
     goOn: (ownEvents) => own.set(ownEvents, ledger.offset),
-    befall: (faults) => {
-      const script: Script = faults.map((fault) => ({ on: "execute", skip: 0, times: 1, fault }))
-      tell({ method: "POST", path: controls.script, body: script })
-    },
+    befall: befalling(tell),
     leap: (byMs) => void (aheadMs += byMs),
     overhear: overhearing(time, random.split("strangers"), keys, {
       share: () => striking ? behaviour.strangerShare ?? 0 : 0,
