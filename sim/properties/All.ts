@@ -51,6 +51,7 @@ import { inbox } from "./inbox.js"
 import { keyAddresses } from "./keyAddresses.js"
 import { keyUses } from "./keyUses.js"
 import { keysLastTheirTime } from "./keysLastTheirTime.js"
+import { lastWord } from "./lastWord.js"
 import { lockIsHeld } from "./lockIsHeld.js"
 import { ledgerAnswers } from "./ledgerAnswers.js"
 import { ledgerBook } from "./ledgerBook.js"
@@ -113,7 +114,13 @@ import { wrongCodesAreCounted } from "./wrongCodesAreCounted.js"
 import { zeroSum } from "./zeroSum.js"
 
 /** Properties about the operator who looks after keys, the ledger and the markets. */
-const ofOversight = (): ReadonlyArray<Watcher> => [watch(revocations), watch(reconciliations), watch(solvency), watch(marketPreviews)]
+const ofOversight = (): ReadonlyArray<Watcher> => [
+  watch(revocations),
+  watch(reconciliations),
+  watch(lastWord),
+  watch(solvency),
+  watch(marketPreviews)
+]
 
 /** Properties about the stream's clients. */
 const ofStream = (): ReadonlyArray<Watcher> => [watch(streams), watch(toldAgain), watch(conversations), watch(disconnects)]

@@ -4,8 +4,9 @@
  * owes, before and after, and the operator compares the books.
  *
  * What has to hold: how long ago the books were compared is told to the second; the payment is noticed and stops all withdrawals until the
- * operator has decided, and everybody is told so; no other withdrawal is done meanwhile, and who approves one is asked again; and who asks for the proof of solvency later is
- * told of a later moment, and finds the one before still.
+ * operator has decided, and everybody is told so; no other withdrawal is done meanwhile, and who approves one is asked again; and who asks for
+ * the proof of solvency later is told of a later moment, and finds the one before still. A stop has the last word over who was letting them
+ * go on before it.
  */
 import { operatorToken } from "../run/World.js"
 import * as Calls from "../workload/Calls.js"
@@ -88,6 +89,13 @@ export const paidAfterItsEnd: Scenario = {
     // What was done under a key is told again, whatever the books lack by now, and does nothing more.
     stage.is("what is told again of letting them go on", stage.done(stage.say(allowed)), told)
     stage.is("whether withdrawals are stopped still", stage.reconciliation()["withdrawalsStopped"], true)
+    // Who lets them go on waits for the comparison with the ledger, and who stops them meanwhile has the last word.
+    const stopping = Calls.operate(operatorToken, "stopWithdrawals", "stopWithdrawals", "StopWithdrawals", "stop-meanwhile", "PUT", path,
+      undefined)
+    const [meanwhile, stopped] = stage.answersTogether([allowing("10"), stopping], 5)
+    stage.is("what comes of letting them go on, with a stop behind it", [meanwhile!.status, infoOf(meanwhile!.json)["rejectionGuard"],
+      stopped!.status], [400, "stopped_meanwhile", 200])
+    stage.is("whether the stop behind it stands", stage.reconciliation()["withdrawalsStopped"], true)
     const named = allowing("10.0")
     const accepted = stage.done(stage.say(named))
     // The same amount may be written otherwise.
