@@ -374,9 +374,18 @@ const isSurprised = (model: NaiveVenue, known: NaiveMarket, next: Market.Paramet
   return isHeld && now.underlyingSymbol !== next.underlyingSymbol || status !== "draft" && costsMore && (isHeld || resting.length > 0)
 }
 
+const marketOf = (model: NaiveVenue, { marketId }: Market.Parameters): NaiveMarket | undefined =>
+  model.markets.find(({ parameters }) => parameters.marketId === marketId)
+
+/** Whether parameters that a record would put at once surprise who is in the market. */
+export const surprises = (model: NaiveVenue, next: Market.Parameters): boolean => {
+  const known = marketOf(model, next)
+  return known !== undefined && isSurprised(model, known, next) && model.putComesTo(next, 0) === "at_once"
+}
+
 /** `operator-market-preview/v1` at present, without its prose. */
 export const marketPreview = (model: NaiveVenue, next: Market.Parameters, effectiveAtEpochMs: number): Members => {
-  const known = model.markets.find(({ parameters }) => parameters.marketId === next.marketId)
+  const known = marketOf(model, next)
   const decided = model.putComesTo(next, effectiveAtEpochMs)
   const comesTo = decided === "at_once" && known !== undefined && isSurprised(model, known, next) ? model.needsNotice() : decided
   const isTaken = typeof comesTo === "string"

@@ -20,8 +20,11 @@ const noticeMs = 1_000
 /** Longest time from a request to its record, milliseconds. */
 const onItsWayMs = 8
 
-/** What each costs a holder something by itself. */
+/** What each costs a holder something by itself, or may. */
 const dearer: ReadonlyArray<Terms> = [
+  { underlyingSymbol: "ABD" },
+  { makerFeeBps: 1 },
+  { takerFeeBps: 1 },
   { maxPositionQuantityAtoms: 99_999 },
   { markBandBps: 101 },
   { impactNotionalAtoms: 9_999_999_999 },
