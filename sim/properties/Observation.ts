@@ -123,6 +123,8 @@ export interface FrameLeft {
   readonly type: string
   /** In an answer to a subscription: whether the stream continues where the client was. */
   readonly resumed?: boolean
+  /** Why a stream begins anew. */
+  readonly reason?: string
   /** The id of the frame that it answers; in a refusal perhaps the invalid id that was sent, even a number. */
   readonly id?: string
   readonly channel?: string

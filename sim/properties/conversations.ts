@@ -4,7 +4,7 @@
  * connection's limits, which are told how long to wait, and requests without a ticket or without its scope; nothing else is. Updates of a
  * stream come between the answers to its subscription and to its unsubscription, and never outside; those of an account only while a ticket
  * of it is valid, and a connection that has spoken for one account speaks for no other. A resumed stream continues with what follows, and
- * has a snapshot only after a `resync`. Updates are not sent while the client has yet to read as much as makes it slow, and nothing is
+ * has a snapshot only after a `resync`, which tells of a gap only to who asks for more than there is. Updates are not sent while the client has yet to read as much as makes it slow, and nothing is
  * answered any more while it has as much as a connection may hold. Only the current ticket of a family is accepted, and its holder is
  * warned once, thirty seconds before it expires, and not again where the ticket shown next expires at the same time. A client that reads
  * gets a heartbeat every five seconds, with the sequence up to which each stream was sent. A connection is greeted with its limits, the
@@ -48,6 +48,8 @@ interface Subscribed {
   isAnew: boolean
   /** The sequence up to which it was sent; undefined where the client has no valid content. */
   head: number | undefined
+  /** Whether it asked to go on from behind the last durable record. */
+  readonly isBeyond: boolean
 }
 
 interface Conversation {
@@ -169,7 +171,8 @@ const subscribe = ({ conversing, model }: State, line: Conversation, taken: Take
   const isThere = isOfAccount || model!.markets.some((market) => market.parameters.marketId === marketId && isListed(market.status))
   if (!isThere) return due(line, taken, frame, "market_not_found", false)
   if (line.streams.has(stream) || line.streams.size >= conversing.subscriptions) return due(line, taken, frame, invalid, true)
-  line.streams.set(stream, { id: frame.id, hasBegun: false, isAnew: false, head: undefined })
+  const isBeyond = (frame.fromSequence ?? 0) > model!.sequence
+  line.streams.set(stream, { id: frame.id, hasBegun: false, isAnew: false, head: undefined, isBeyond })
   due(line, taken, frame, undefined, false)
 }
 
@@ -397,11 +400,12 @@ const ticketIsOver = (state: State, line: Conversation, { atEpochMs, frame: { er
   return holds
 }
 
-const toldOf = (line: Conversation, stream: string, { frame: { sequence, type } }: Left): Verdict => {
+const toldOf = (line: Conversation, stream: string, { frame: { reason, sequence, type } }: Left): Verdict => {
   if (line.streams.get(stream)?.hasBegun !== true) return broken(`is sent ${type} of ${stream}, which has not begun`)
   if (stream.startsWith("account.") && line.scopes === undefined) return broken(`is sent ${type} of ${stream} without a ticket`)
   const subscribed = line.streams.get(stream)!
   if (type === "snapshot" && !subscribed.isAnew) return broken(`is sent a snapshot of ${stream}, which goes on`)
+  if (reason === "gap" && !subscribed.isBeyond) return broken(`is told of a gap in ${stream}, and asked for no more than there is`)
   subscribed.isAnew = type === "resync"
   subscribed.head = type === "resync" ? undefined : sequence
   return holds
