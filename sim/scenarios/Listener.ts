@@ -142,9 +142,14 @@ export class Listener {
     return this.#ask(frame, id)
   }
 
+  /** Sends a frame, and does not wait for the answer. */
+  says(frame: object, id = `f${++this.#said}`): void {
+    this.#line?.say(JSON.stringify({ id, ...frame }))
+  }
+
   /** Sends a frame, and waits for the answer. */
   #ask(frame: object, id = `f${++this.#said}`): Json {
-    this.#line?.say(JSON.stringify({ id, ...frame }))
+    this.says(frame, id)
     const answer = (): Json | undefined => this.heard.find((each) => each["id"] === id)
     this.acting.until(`an answer to ${this.name}`, () => answer() !== undefined, answerMs)
     return answer()!
@@ -181,7 +186,7 @@ export class Listener {
 
   /** Asks for the candles of a market's minutes, which come once the histories have been read. */
   askForCandles(marketId: string, series: "trade" | "index"): void {
-    this.#line?.say(JSON.stringify({ id: `f${++this.#said}`, op: "subscribe", channel: candles, marketId, timeframe: "1m", series }))
+    this.says({ op: "subscribe", channel: candles, marketId, timeframe: "1m", series })
   }
 
   /** Subscribes to a stream, and waits until it is up to date. */

@@ -5,7 +5,8 @@
  * its open orders since the very moment of one of them. Accounts without profit or loss change places in a ranking. An interval of funding
  * ends with nothing else in its record, and a subscriber of the market is not sent its rate. An index has fallen silent, and a new
  * subscriber of a balance is told that the owner may withdraw what nobody would pay out. Somebody goes on in a leaderboard behind which as
- * many others have come as may be. And an account is followed over two connections, which have different sequences before the same change.
+ * many others have come as may be. An account is followed over two connections, which have different sequences before the same change. And
+ * somebody subscribes to a market that there is not, behind records that are not durable yet.
  *
  * What has to hold: the answer is right at each of these moments, whoever asks and by whichever route.
  */
@@ -58,6 +59,16 @@ const pagedInTheEnd = (stage: Stage): void => {
   stage.holds("as many have come as are kept with it", madeAt(page()) - madeAt(first) >= (boardsKept - 1) * minute)
   const second = page(`&cursor=${encodeURIComponent(String(first["nextCursor"]))}`)
   stage.is("the leaderboard in which a reader goes on", second["boardVersion"], first["boardVersion"])
+}
+
+/** Somebody asks for the streams of markets that there are not, just as records are decided that are not durable yet. */
+const refusedBehindOthers = (stage: Stage, market: Parameters, who: Somebody): void => {
+  const asking = stage.listener("who asks for what there is not")
+  for (let times = 0; times < 12; times++) {
+    asking.says({ op: "subscribe", channel: "market.status", marketId: "NONE-USDC-PERP" })
+    stage.cancel(who, market, stage.buy(who, market, { size: 1, price: 800 }))
+  }
+  stage.wait(takenInMs)
 }
 
 /** Two connections follow the orders of one account: one of them from the last change on, and the other from where a read was. */
@@ -144,6 +155,7 @@ export const askedAtThatMoment: Scenario = {
     stage.index(market, 1_000)
     stage.tick()
     followedByTwo(stage, market, one!, three!)
+    refusedBehindOthers(stage, market, one!)
     stage.audit()
   }
 }
