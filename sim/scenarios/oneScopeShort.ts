@@ -3,7 +3,7 @@
  * only trade whatever shows something of the account, and both what is the owner's alone. Of some routes no client with such a key has
  * ever thought, and there a wrong word in the route's declaration lets it in.
  *
- * What has to hold: on no route does a key do more than its owner has approved. The routes are held against the contract: one that takes
+ * What has to hold: on no route does a key do more than its owner has approved, and who waits when his session ends is told at once. The routes are held against the contract: one that takes
  * a credential of an account, and is not tried here, fails the scenario.
  */
 import * as Contract from "../../src/edge/Contract.js"
@@ -20,6 +20,11 @@ const untried = (): ReadonlyArray<string> => {
   const all = new Set([...trading, ...reading, ...owning].map(([endpoint]) => endpoint))
   return Contract.endpoints.filter(({ access, name }) => !free.has(access) && !all.has(name)).map(({ name }) => name)
 }
+
+const longestWaitMs = 10_000
+/** When a session ends whose owner waits, and how soon he is told: who waits is looked at every second in any case. */
+const endsAfterMs = 200
+const soonMs = 500
 
 export const oneScopeShort: Scenario = {
   name: "one-scope-short",
@@ -56,6 +61,14 @@ export const oneScopeShort: Scenario = {
     const isTold = (who: OwnerCalls.Bearer): unknown =>
       (stage.done(stage.apart(OwnerCalls.readMarket(who, market.marketId)).answer)["market"] as Json)["favorite"]
     stage.is("who is told that the market is a favorite", [owner, reader, trader].map(isTold), [true, true, false])
+
+    // Whoever waits for changes when his session ends is not left waiting until the next look.
+    const present = stage.done(stage.apart(OwnerCalls.readOwn(owner, "getBalance", "balance")).answer)["journalSequence"]
+    const waited = OwnerCalls.waitForChanges(owner, Number(present), longestWaitMs)
+    const began = stage.now
+    const [told] = stage.apartTogether([waited, OwnerCalls.endCurrentSession(owner)], endsAfterMs)
+    stage.is("what who waits is told at the end of his session", told!.status, 401)
+    stage.holds(`he is told at once: ${stage.now - began} ms behind his question`, stage.now - began < endsAfterMs + soonMs)
     stage.audit()
   }
 }
