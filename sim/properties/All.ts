@@ -56,6 +56,7 @@ import { lockIsHeld } from "./lockIsHeld.js"
 import { ledgerAnswers } from "./ledgerAnswers.js"
 import { ledgerBook } from "./ledgerBook.js"
 import { ledgerCommands } from "./ledgerCommands.js"
+import { ledgerIsSpared } from "./ledgerIsSpared.js"
 import { ledgerMoney } from "./ledgerMoney.js"
 import { liquidation } from "./liquidation.js"
 import { leftAreLookedAt } from "./leftAreLookedAt.js"
@@ -132,6 +133,7 @@ const ofLedger = (): ReadonlyArray<Watcher> => [
   watch(ledgerBook),
   watch(ledgerAnswers),
   watch(ledgerCommands),
+  watch(ledgerIsSpared),
   watch(factsAreTaken),
   watch(moneyIsAsAsked),
   watch(givingUp),

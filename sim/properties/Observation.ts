@@ -361,6 +361,13 @@ export type Observation =
    * command's id, the account's, or the transaction's hash in hex. Every record that is durable by then was observed before.
    */
   | { readonly _tag: "AskedOfBank"; readonly what: "prepare" | "key" | "sign"; readonly of: string }
+  /**
+   * The venue asks the ledger what became of a transaction, by its hash in hex: so long, by true time, after the same process did so before,
+   * undefined where it has not, or where its clock was set meanwhile. Every record that is durable by then was observed before.
+   */
+  | { readonly _tag: "LookedFor"; readonly hash: string; readonly sinceMs: number | undefined }
+  /** The venue executes a transaction, at this time of its clock. Every record that is durable by then was observed before. */
+  | { readonly _tag: "Executing"; readonly submissionId: string; readonly atEpochMs: number }
   /** A reader of the venue's feed was given a record and its decisions. */
   | { readonly _tag: "Fed"; readonly decided: Decided }
   /** The feed cannot be continued, and not because of a disk fault. */

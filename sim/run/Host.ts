@@ -455,11 +455,7 @@ export class Host {
       marketsFile: markets === undefined ? undefined : JSON.stringify(this.#listed),
       feed,
       bank,
-      askedOfBank: (asked) => {
-        if (this.follower.paused || this.witness.proving) return
-        this.follower.drain()
-        this.witness.see({ _tag: "AskedOfBank", ...asked })
-      },
+      askedOfBank: this.#askedOfBank(),
       histories,
       follower: this.#follower(),
       readings: this.#readings(),
@@ -468,6 +464,24 @@ export class Host {
       ...told
     })
     this.process.clock.jump(this.#agedMs)
+  }
+
+  /** Has what the process that starts now asks of the ledger and the signer observed. */
+  #askedOfBank(): SimProcess.Parts["askedOfBank"] {
+    const { follower, witness, world: { time } } = this
+    /** When each transaction was looked for, by true time. */
+    const lookedAt = new Map<string, number>()
+    return ({ of, what }) => {
+      const clock = this.process?.clock
+      if (clock === undefined || follower.paused || witness.proving) return
+      follower.drain()
+      if (what === "execute") return witness.see({ _tag: "Executing", submissionId: of, atEpochMs: clock.seen() })
+      if (what !== "look") return witness.see({ _tag: "AskedOfBank", what, of })
+      const before = lookedAt.get(of)
+      lookedAt.set(of, time.nowEpochMs())
+      const isSteady = before !== undefined && clock.isUntouchedSince(before)
+      witness.see({ _tag: "LookedFor", hash: of, sinceMs: isSteady ? time.nowEpochMs() - before : undefined })
+    }
   }
 
   /** The faults of the follower of the process that starts now, and the receiver of its reports. */

@@ -195,6 +195,8 @@ type OfProcess = Extract<Observation, {
     | "Healed"
     | "Quoted"
     | "AskedOfBank"
+    | "LookedFor"
+    | "Executing"
     | "Ended"
 }>
 
@@ -223,6 +225,10 @@ const describeProcess = (seen: OfProcess): string => {
       return `quoted ${seen.marketId} ${seen.priceAtoms} of ${seen.sourceEpochMs}`
     case "AskedOfBank":
       return `asked of the bank ${seen.what} ${seen.of}`
+    case "LookedFor":
+      return `looked for ${seen.hash} ${seen.sinceMs ?? "at first"}`
+    case "Executing":
+      return `executing ${seen.submissionId} at ${seen.atEpochMs}`
     case "DiskFull":
       return `the disk ${seen.isFull ? "is full" : "has room"} at ${seen.atEpochMs}`
     case "Ended":
@@ -410,6 +416,8 @@ const describe = (seen: Observation): string => {
     case "Healed":
     case "Quoted":
     case "AskedOfBank":
+    case "LookedFor":
+    case "Executing":
     case "Ended":
       return describeProcess(seen)
     case "SnapshotBegun":

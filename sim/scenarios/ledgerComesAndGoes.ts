@@ -102,7 +102,8 @@ const depositsRefused = (stage: Stage, owner: OwnerCalls.Bearer): void => {
 export const ledgerComesAndGoes: Scenario = {
   name: "ledger-comes-and-goes",
   what: "the ledger is out of reach for some seconds, time after time, each time there again, then restored from a backup, and refuses deposits",
-  set: { funds: ledgerOf({}) },
+  // It decides seconds behind its answer what it has taken, which nobody is to submit again meanwhile.
+  set: { funds: ledgerOf({ again: { lateShare: 1, unansweredShare: 0, refusedShare: 0, definiteShare: 0 } }) },
   bounds: withPrepared,
   play: (stage) => {
     const { owner } = beginWithOwner(stage, hour)

@@ -89,6 +89,12 @@ export interface Asked {
   readonly of: string
 }
 
+/** It looks for what became of a transaction, by its hash in hex, or executes one, by the submission's id. */
+export interface Worked {
+  readonly what: "look" | "execute"
+  readonly of: string
+}
+
 export interface SimBank {
   /** The services for one process. `ready` queues a task in it. */
   readonly layerFor: (process: { readonly ready: (task: () => void) => void }) => Layer.Layer<Faucet | Ledger | PartySigner>
@@ -384,8 +390,8 @@ const signerBehind = (
   })
 }
 
-/** The same services; `asked` is told, as they leave, of the requests that have to rest on durable records. */
-export const heardBy = <R>(services: Layer.Layer<R | Ledger | PartySigner>, asked: (what: Asked) => void) =>
+/** The same services; `asked` is told, as they leave, of the requests that have to rest on durable records, and of work for the ledger. */
+export const heardBy = <R>(services: Layer.Layer<R | Ledger | PartySigner>, asked: (what: Asked | Worked) => void) =>
   Layer.map(services, (context) => {
     const ledger = Context.get(context, Ledger)
     const signer = Context.get(context, PartySigner)
@@ -395,6 +401,14 @@ export const heardBy = <R>(services: Layer.Layer<R | Ledger | PartySigner>, aske
         prepare: (...planned) => {
           asked({ what: "prepare", of: planned[0].commandId })
           return ledger.prepare(...planned)
+        },
+        execute: (submission) => {
+          asked({ what: "execute", of: submission.submissionId })
+          return ledger.execute(submission)
+        },
+        completionByHash: (hash) => {
+          asked({ what: "look", of: Buffer.from(hash).toString("hex") })
+          return ledger.completionByHash(hash)
         }
       }),
       Context.add(PartySigner, {

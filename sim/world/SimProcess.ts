@@ -20,7 +20,7 @@ import { whyEnded } from "../../src/sequencer/Writer.js"
 import * as Venue from "../../src/Venue.js"
 import * as SimClock from "./SimClock.js"
 import * as SimFollower from "./SimFollower.js"
-import { type Asked, heardBy, type SimBank } from "./SimBank.js"
+import { type Asked, heardBy, type SimBank, type Worked } from "./SimBank.js"
 import type { SimDisk } from "./SimDisk.js"
 import type { Histories } from "../../src/readmodel/Histories.js"
 import type { SimHistories } from "./SimHistories.js"
@@ -51,8 +51,8 @@ export interface Parts {
   readonly feed: SimIndexFeed | undefined
   /** The ledger and the signer; undefined: none. */
   readonly bank: SimBank | undefined
-  /** Called as a request to either leaves that has to rest on durable records. */
-  readonly askedOfBank: (asked: Asked) => void
+  /** Called as a request to either leaves that has to rest on durable records, or gives the ledger work. */
+  readonly askedOfBank: (asked: Asked | Worked) => void
   /** The storage of its histories. */
   readonly histories: SimHistories
   /** Its follower's faults and their generator; undefined: it has none, and takes its snapshots itself. */
