@@ -268,6 +268,15 @@ const overAfterMs = 65_000
 /** The shortest time between two reports, ms. */
 const everyMs = 60_000
 
+/** Notes the clock. One that was set back leaves the latest report as over as soon as if that had been made just then. */
+const noteClock = (state: State, seen: Observation & { readonly _tag: "Handled" }): void => {
+  const { latest } = state
+  const { setBacks } = state.clock
+  state.clock = ClockSeen.handled(state.clock, seen)
+  if (latest?.overAtEpochMs === undefined || state.clock.setBacks === setBacks) return
+  latest.overAtEpochMs = Math.min(latest.overAtEpochMs, seen.atEpochMs + overAfterMs)
+}
+
 /** The latest report, where a request names it. */
 const namedIn = ({ latest }: State, { target }: Call): Latest | undefined =>
   latest !== undefined && new URLSearchParams(target.split("?")[1] ?? "").get("sequence") === String(latest.sequence) ? latest : undefined
@@ -341,7 +350,7 @@ export const solvency: Property<State> = {
         if (seen.call.endpoint === "getSolvency") askedAgain(state, seen.call, seen.atEpochMs)
         return holds
       case "Handled":
-        state.clock = ClockSeen.handled(state.clock, seen)
+        noteClock(state, seen)
         // It was made before it was served: no later than the latest reported reading of the clock.
         if (state.latest !== undefined) state.latest.overAtEpochMs ??= state.clock.highestEpochMs + overAfterMs
         return holds

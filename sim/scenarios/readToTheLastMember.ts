@@ -5,7 +5,8 @@
  * more rows than a page that nobody gave a length. A cursor comes from another board. Of a batch, two orders are off the grid. A market
  * that never had a price is delisted, and another one announces a logo. Orders are previewed of which only a part will be filled, and a
  * book has more levels than are shown. A price has risen since its day began, in a market whose sizes have other decimals than its prices.
- * An account's balance lies in a tree with an odd group on a level of groups.
+ * An account's balance lies in a tree with an odd group on a level of groups, and the next report of what is owed comes behind a clock that
+ * was set back.
  *
  * What has to hold: each of these is told right to the last member, by both families of routes. Nothing is asserted here that a property
  * asserts of every answer: the scenario makes the answers.
@@ -208,6 +209,25 @@ const proven = (stage: Stage): void => {
   stage.own(some[0]!, "getSolvencyProof", "solvency-proof")
 }
 
+/** By so much a clock is set back; after so many seconds a report is over by any clock; and so many records give time for another. */
+const backMs = 600_000
+const overSeconds = 66
+const records = 45
+
+/** The clock is set back, and who asks for what the venue owes is told of a later record as soon as usual. */
+const renewed = (stage: Stage, market: Parameters): void => {
+  const read = (): number => Number(stage.public("getSolvency", "/v1/solvency")["journalSequence"])
+  const first = read()
+  stage.setForward(-backMs)
+  read()
+  stage.waitAlone(overSeconds)
+  read()
+  for (let at = 0; at < records; at++) stage.index(market, 1_003 + (at % 2))
+  read()
+  stage.waitAlone(reportMs / 1_000 + 1)
+  stage.holds("there is a later report behind a clock that was set back", read() > first)
+}
+
 export const readToTheLastMember: Scenario = {
   name: "read-to-the-last-member",
   what:
@@ -252,6 +272,7 @@ export const readToTheLastMember: Scenario = {
     otherBoard(stage)
     seldomShown(stage, calm)
     proven(stage)
+    renewed(stage, calm)
     stage.auditEngine()
   }
 }
