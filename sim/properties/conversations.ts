@@ -2,15 +2,15 @@
  * Safety (I16). Over a connection of the stream each frame is answered once, as the contract specifies. Refused are malformed frames,
  * requests for things that do not exist, repeated subscriptions, unsubscriptions from what was not subscribed, requests beyond the
  * connection's limits, which are told how long to wait, and requests without a ticket or without its scope; nothing else is. Updates of a
- * stream come between the answers to its subscription and to its unsubscription, and never outside; those of an account only while a ticket
- * of it is valid, and a connection that has spoken for one account speaks for no other. A resumed stream continues with what follows, and
- * has a snapshot only after a `resync`, which tells of a gap only to who asks for more than there is. Updates are not sent while the client has yet to read as much as makes it slow, and nothing is
- * answered any more while it has as much as a connection may hold. Only the current ticket of a family is accepted, and its holder is
- * warned once, thirty seconds before it expires, and not again where the ticket shown next expires at the same time. A client that reads
- * gets a heartbeat every five seconds, with the sequence up to which each stream was sent. A connection is greeted with its limits, the
- * retention of streams, the latest starts of the venue as its journal has them, and the time, which a ping is answered with, too; it is
- * ended for three frames that are not JSON, one binary frame, too many frames per second, and silence, and for nothing else; and nothing is
- * sent after its end.
+ * stream come between the answers to its subscription and to its unsubscription, and never outside; those of an account only while a
+ * ticket of it is valid, and a connection that has spoken for one account speaks for no other. A resumed stream continues with what
+ * follows, and has a snapshot only after a `resync`, which tells of a gap only to who asks for more than there is. Updates are not sent
+ * while the client has yet to read as much as makes it slow, and nothing is answered any more while it has as much as a connection may
+ * hold. Only the current ticket of a family is accepted, and its holder is warned once, thirty seconds before it expires, and not again
+ * where the ticket shown next expires at the same time. A client that reads gets a heartbeat every five seconds, with the sequence up to
+ * which each stream was sent. A connection is greeted with its limits, the retention of streams, the latest starts of the venue as its
+ * journal has them, and the time, which a ping is answered with, too; it is ended for three frames that are not JSON, one binary frame,
+ * too many frames per second, and silence, and for nothing else; and nothing is sent after its end.
  *
  * The expected answers are computed here for each connection, frame by frame as the process takes them up, by its clock.
  */

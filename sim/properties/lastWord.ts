@@ -42,7 +42,7 @@ const handling = (state: State, { atEpochMs, call, movedAhead }: Observation & {
 const offered = ({ allowing, stopping }: State, { command, taken }: Observation & { readonly _tag: "Offered" }): Verdict => {
   if (!taken || command.principal !== Principal.operator) return holds
   const { idempotencyKey: key, kind } = command
-  if (kind === "StopWithdrawals") for (const before of stopping.get(key) ?? []) before.isOverruled = true
+  if (kind === "StopWithdrawals") { for (const before of stopping.get(key) ?? []) before.isOverruled = true }
   return kind === "AllowWithdrawals" && allowing.get(key)?.isOverruled === true
     ? broken(`withdrawals are let go on under key ${key}, and were stopped after that was asked for`)
     : holds

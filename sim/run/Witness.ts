@@ -369,6 +369,22 @@ const describeProof = (seen: OfProof): string => {
   }
 }
 
+type OfHandling = Extract<Observation, { readonly _tag: "Handling" | "Handled" | "Offered" | "Taken" }>
+
+/** A line about a request that the process takes up, or about its command. */
+const describeHandling = (seen: OfHandling): string => {
+  switch (seen._tag) {
+    case "Handling":
+      return `handling ${seen.call.id} ${seen.call.target}`
+    case "Handled":
+      return `handled ${seen.call.id} at ${seen.atEpochMs} ${seen.answer?.status ?? "later"}`
+    case "Offered":
+      return `offered ${seen.command.kind} ${seen.command.idempotencyKey} ${seen.taken ? "taken" : "refused"}`
+    case "Taken":
+      return `took ${seen.command.kind} ${seen.command.idempotencyKey} at ${seen.sequence} ${seen.answered?.refusal ?? "decided"}`
+  }
+}
+
 /** A line about an observation: the input of the run's digest, and the content of a trace. */
 const describe = (seen: Observation): string => {
   switch (seen._tag) {
@@ -441,13 +457,10 @@ const describe = (seen: Observation): string => {
     case "SegmentNamed":
       return describeProof(seen)
     case "Handling":
-      return `handling ${seen.call.id} ${seen.call.target}`
     case "Handled":
-      return `handled ${seen.call.id} at ${seen.atEpochMs} ${seen.answer?.status ?? "later"}`
     case "Offered":
-      return `offered ${seen.command.kind} ${seen.command.idempotencyKey} ${seen.taken ? "taken" : "refused"}`
     case "Taken":
-      return `took ${seen.command.kind} ${seen.command.idempotencyKey} at ${seen.sequence} ${seen.answered?.refusal ?? "decided"}`
+      return describeHandling(seen)
     case "Finished":
       return `finished with ${seen.unsettled.length} unanswered`
   }

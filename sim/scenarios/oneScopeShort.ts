@@ -3,8 +3,8 @@
  * only trade whatever shows something of the account, and both what is the owner's alone. Of some routes no client with such a key has
  * ever thought, and there a wrong word in the route's declaration lets it in.
  *
- * What has to hold: on no route does a key do more than its owner has approved, and who waits when his session ends is told at once. The routes are held against the contract: one that takes
- * a credential of an account, and is not tried here, fails the scenario.
+ * What has to hold: on no route does a key do more than its owner has approved, and who waits when his session ends is told at once. The
+ * routes are held against the contract: one that takes a credential of an account, and is not tried here, fails the scenario.
  */
 import * as Contract from "../../src/edge/Contract.js"
 import type { Json } from "../reading/Bodies.js"
