@@ -101,7 +101,8 @@ const depositsRefused = (stage: Stage, owner: OwnerCalls.Bearer): void => {
 
 export const ledgerComesAndGoes: Scenario = {
   name: "ledger-comes-and-goes",
-  what: "the ledger is out of reach for some seconds, time after time, each time there again, then restored from a backup, and refuses deposits",
+  what:
+    "the ledger is out of reach for some seconds, time after time, each time there again, then restored from a backup, and refuses deposits",
   // It decides seconds behind its answer what it has taken, which nobody is to submit again meanwhile.
   set: { funds: ledgerOf({ again: { lateShare: 1, unansweredShare: 0, refusedShare: 0, definiteShare: 0 } }) },
   bounds: withPrepared,
@@ -124,10 +125,10 @@ export const ledgerComesAndGoes: Scenario = {
     stage.is("what is in the way of a comparison", trouble(), undefined)
     stage.is("whether figures tell of any trouble", [failing(), stage.figure("venue_ledger_reachable")], [0, 1])
     restored(stage, owner)
+    depositsRefused(stage, owner)
     approvedMeanwhile(stage, owner)
     const { ledgerOffsetLag, transfersForTheOperator } = stage.details()
     stage.is("what is unread, and waits for the operator", [ledgerOffsetLag, transfersForTheOperator], [0, ""])
-    depositsRefused(stage, owner)
     stage.auditEngine()
   }
 }

@@ -71,8 +71,8 @@ class Owner {
 
 const refusedKey = (stage: Stage, asked: AskedKey): ReadonlyArray<unknown> => told(stage.fetchKey(asked).answer)
 
-/** Two agents for whom there is no room: one is denied, and the other gets its key as another one is revoked. Returns that key's id. */
-const waitForRoom = (stage: Stage, owner: Owner, revoked: number): string => {
+/** Two agents for whom there is no room: one is denied, and the other gets its key as another one is revoked. */
+const waitForRoom = (stage: Stage, owner: Owner, revoked: number): void => {
   const [denied, waiting] = [stage.agentAsks(["read"]), stage.agentAsks(["trade"])]
   stage.is("the approval of one agent too many", owner.approve(denied), [200, undefined])
   stage.is("a key too many", refusedKey(stage, denied), noRoom)
@@ -88,14 +88,17 @@ const waitForRoom = (stage: Stage, owner: Owner, revoked: number): string => {
   const [status, message] = owner.deny(waiting)
   stage.is("the denial of an agent that has its key", status, 404)
   stage.holds(`the owner is told which key it is: ${message}`, message.includes(String(key["keyId"])))
-  return String(key["keyId"])
 }
 
 /**
  * The venue is started again while an approved agent waits. Its owner is shown what it asks for, as the approval has it. Who types the code
  * of an agent that the venue does not know any more is told which keys agents have fetched of late, and none of a bot's.
  */
-const startAgain = (stage: Stage, owner: Owner, accountId: string, fetched: string): void => {
+const startAgain = (stage: Stage, owner: Owner, accountId: string): void => {
+  const served = stage.agentAsks(["read"])
+  stage.is("the approval of an agent that fetches its key", owner.approve(served), [200, undefined])
+  stage.wait(pollMs)
+  const fetched = String((stage.done(stage.fetchKey(served).answer)["key"] as Json)["keyId"])
   const [approved, forgotten] = [stage.agentAsks(["read"]), stage.agentAsks(["trade"])]
   stage.is("the approval of an agent before a restart", owner.approve(approved), [200, undefined])
   stage.wait(pollMs)
@@ -141,17 +144,11 @@ export const oneAgentTooMany: Scenario = {
       stage.done(fetched.answer)
       return fetched.call
     })
-    const fetched = waitForRoom(stage, owner, keys[0]!)
-    owner.revoke(keys[1]!)
-    startAgain(stage, owner, String(session["accountId"]), fetched)
+    waitForRoom(stage, owner, keys[0]!)
+    revokedBehindItsEnd(stage, owner, keys[1]!)
+    startAgain(stage, owner, String(session["accountId"]))
     // The notes about who has this account were pushed out before the restart, and are counted on all the same.
     stage.is("another owner signs in", stage.signIn(another, 1).answer.status, 200)
-    const ending = stage.agentAsks(["read"])
-    stage.is("the approval of an agent whose key is to end", owner.approve(ending), [200, undefined])
-    stage.wait(pollMs)
-    const { answer: issued, call: ended } = stage.fetchKey(ending)
-    stage.done(issued)
-    revokedBehindItsEnd(stage, owner, ended)
 
     stage.setForward(sessionEndsAt - minute - stage.venueNow)
     const late = stage.agentAsks(["read"])

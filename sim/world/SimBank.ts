@@ -105,7 +105,7 @@ export interface SimBank {
   readonly lose: (isLost: boolean) => void
   /** Has so many events of the participant's own happen behind its end; none: it is restored from a backup, and those are gone. */
   readonly goOn: (ownEvents: number) => void
-  /** Lets the next executions meet these faults, one each, where none is drawn. */
+  /** Lets the next executions meet these faults, one each, before any that is drawn. */
   readonly befall: (faults: ReadonlyArray<Fault>) => void
   /** Sets the ledger's clock further ahead by this much. */
   readonly leap: (byMs: number) => void
@@ -497,6 +497,7 @@ const latesMs: ReadonlyArray<number> = [1_500, 6_000, 12_000, 25_000]
 class Executions {
   /** Transactions that were executed before. */
   readonly #before = new Set<string>()
+  readonly #awaited: Array<Fault> = []
   private readonly again: Again | undefined
   private readonly random: SimRandom
   private readonly troubleShare: number
@@ -509,10 +510,17 @@ class Executions {
     this.troubles = random.split("troubles")
   }
 
+  /** Lets the next executions meet these faults, one each, before any that is drawn. */
+  befall(faults: ReadonlyArray<Fault>): void {
+    this.#awaited.push(...faults)
+  }
+
   /** The fault of an execution; undefined where it is like all others. */
   fault(body: unknown): { readonly fault?: Fault; readonly isLost: boolean } | undefined {
     const prepared = textIn(body, "preparedTransaction")
     const { again, random, troubles } = this
+    const awaited = this.#awaited.shift()
+    if (awaited !== undefined) return { fault: awaited, isLost: false }
     if (troubles.chance(this.troubleShare)) return { fault: drawn("refuse_for_itself", troubles), isLost: false }
     if (again === undefined) return undefined
     const isFirst = !this.#before.has(prepared)
@@ -555,12 +563,6 @@ const befalls = (
   if (script === undefined) return false
   tell({ method: "POST", path: controls.script, body: script })
   return script.some(({ fault: { name } }) => name === "other_bytes" || name === "other_hash")
-}
-
-/** Scripts faults at the ledger, of which each befalls one execution. */
-const befalling = (tell: (question: Question) => unknown): SimBank["befall"] => (faults) => {
-  const body: Script = faults.map((fault) => ({ on: "execute", skip: 0, times: 1, fault }))
-  tell({ method: "POST", path: controls.script, body })
 }
 
 /** Notes for how long prepared transactions may be recorded, counted from the ledger's time. */
@@ -650,7 +652,7 @@ export const make = (
     },
     lose: (isLost) => void (lost = isLost),
     goOn: (ownEvents) => own.set(ownEvents, ledger.offset),
-    befall: befalling(tell),
+    befall: (faults) => executions.befall(faults),
     leap: (byMs) => void (aheadMs += byMs),
     overhear: overhearing(time, random.split("strangers"), keys, {
       share: () => striking ? behaviour.strangerShare ?? 0 : 0,
