@@ -174,13 +174,12 @@ const main = async (): Promise<void> => {
   const fixed = (JSON.parse(fs.readFileSync(seedsPath, "utf8")) as ReadonlyArray<string>).map((seed) => seed.split(":")[0]!)
   const range = Array.from({ length: Math.max(0, Number(last) - Number(first) + 1) }, (_, index) => String(Number(first) + index))
   const seeds = [...new Set([...fixed, ...range])].filter((seed) => !kept.some((each) => each.seed === seed && each.steps === steps))
-  const running = runAll(seeds.map((seed) => [seed, steps] as const), Number(values.jobs), (each) => {
+  const played = reachedByScenarios()
+  await runAll(seeds.map((seed) => [seed, steps] as const), Number(values.jobs), (each) => {
     runs.push(each)
     if (values.keep !== undefined) fs.appendFileSync(values.keep, `${JSON.stringify(each)}\n`)
     process.stderr.write(`seed ${each.seed}: ${each.seconds.at(-1)} s, ${Object.keys(each.marks).length} marks ${each.failed}\n`)
   })
-  const played = reachedByScenarios()
-  await running
   const failed = runs.filter((each) => each.failed !== "")
   if (failed.length > 0) {
     for (const each of failed) process.stderr.write(`seed ${each.seed} fails: ${each.failed}\n`)

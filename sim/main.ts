@@ -77,7 +77,7 @@ const usage = `usage: npm run sim -- [options]
   --replay FILE     runs a kept failure again: exits as it did while the bug is there, 0 once it is gone; all of a folder, where it
                     is one
   --scenario NAME   plays what has ruined others, as it is told in sim/scenarios; all of them: all. Their names: --help. Besides
-                    seeds where --seed is given too: marks are counted over both, and what a scenario leaves on the disk is not proven`
+                    seeds where any are given: marks are counted over both, and what a scenario leaves on the disk is not proven`
 
 /** A line or two for each scenario: over a screen of them. */
 const scenarioList = Scenarios.scenarios.map(({ name, what }) => `      ${name}\n          ${what}`).join("\n")
@@ -95,7 +95,7 @@ const count = (name: string, text: string | undefined): number => {
 
 const parse = (words: ReadonlyArray<string>): Arguments => {
   let seed: string | undefined
-  let seeds = 1
+  let seeds: number | undefined
   let profile: Options.Profile = "swarm"
   let steps = 1000
   let bugs = path.join(root, "fixtures/bugs")
@@ -155,8 +155,10 @@ const parse = (words: ReadonlyArray<string>): Arguments => {
         fail(`unknown option ${word}`)
     }
   }
-  const isAlone = scenarios.length > 0 && seed === undefined
-  return { seeds: isAlone ? [] : seedsFrom(seed, seeds), profile, steps, bugs, shrinkRuns, shrinkSeconds, replay, scenarios, ...flags }
+  const isAlone = scenarios.length > 0 && seed === undefined && seeds === undefined
+  if (replay !== undefined && (scenarios.length > 0 || seed !== undefined || seeds !== undefined)) fail("--replay runs nothing beside FILE")
+  if (isAlone && flags.twice) fail("--twice runs seeds: give some beside the scenarios")
+  return { seeds: isAlone ? [] : seedsFrom(seed, seeds ?? 1), profile, steps, bugs, shrinkRuns, shrinkSeconds, replay, scenarios, ...flags }
 }
 
 const seedsFrom = (seed: string | undefined, howMany: number): ReadonlyArray<string> => {
@@ -280,16 +282,12 @@ const playAll = ({ scenarios, seeds, trace }: Arguments): Ended => {
   for (const scenario of scenarios) {
     const began = performance.now()
     const report = Scenarios.play(scenario, { unproven: seeds.length > 0, ...(trace ? { trace: printTrace } : {}) })
-    const { failure } = report
+    const failure = Scenarios.failureOf(report)
     if (failure !== undefined) {
       print(`FAILED scenario ${scenario.name}: ${failure.kind} ${failure.properties.join(", ")} at step ${failure.step}`)
       print(failure.what)
       print(`repeat: npm run sim -- --scenario ${scenario.name} --trace`)
       return { code: exitCodes[failure.kind], marks }
-    }
-    if (report.fills === 0) {
-      print(`FAILED scenario ${scenario.name}: nothing trades in it, so that most properties have nothing to look at`)
-      return { code: exitCodes.liveness, marks }
     }
     marks = Reached.sum(marks, report.marks)
     print(`scenario ${scenario.name} ok: ${summaryOf(report, performance.now() - began)}`)
@@ -375,11 +373,14 @@ const tellMarks = (options: Arguments, marks: Reached.Counts): number => {
   return lost.length === 0 ? exitCodes.clean : exitCodes.unreached
 }
 
-/** Runs the same seeds in a process of its own; its output lines and exit code. */
-const child = (
-  options: Arguments,
-  seeds: ReadonlyArray<string>
-): Promise<{ readonly lines: ReadonlyArray<string>; readonly code: number }> =>
+/** Output lines and exit code of a process. */
+interface Heard {
+  readonly lines: ReadonlyArray<string>
+  readonly code: number
+}
+
+/** Runs the same seeds in a process of its own. */
+const child = (options: Arguments, seeds: ReadonlyArray<string>): Promise<Heard> =>
   new Promise((resolve, reject) => {
     const words = ["--profile", options.profile, "--steps", String(options.steps), "--digests", "--quiet"]
     const spawned = spawn(process.execPath, [...process.execArgv, fileURLToPath(import.meta.url), ...words], {
@@ -400,8 +401,12 @@ const runTwice = async (options: Arguments): Promise<number> => {
   print(`${options.seeds.length} seeds from ${options.seeds[0]}, profile ${options.profile}, ${options.steps} steps, twice`)
   const running = Promise.all([child(options, options.seeds), child(options, options.seeds)])
   const played = playAll(options)
-  const [first, second] = await running
-  if (played.code !== exitCodes.clean) return played.code
+  const code = ofBoth(options, await running, played.marks)
+  return played.code === exitCodes.clean ? code : played.code
+}
+
+/** Compares what two processes made of the same seeds. Returns the exit code. */
+const ofBoth = (options: Arguments, [first, second]: readonly [Heard, Heard], played: Reached.Counts): number => {
   for (let index = 0; index < Math.max(first.lines.length, second.lines.length); index++) {
     const [a, b] = [first.lines[index], second.lines[index]]
     if (a !== b) {
@@ -420,12 +425,9 @@ const runTwice = async (options: Arguments): Promise<number> => {
   const digest = crypto.createHash("sha256").update(digests.join("\n")).digest("hex")
   print(`${digests.length} seeds ok twice, all digests equal; digest of digests ${digest.slice(0, 16)}`)
   const marks = first.lines.find((line) => line.startsWith(marksWord))?.slice(marksWord.length) ?? "{}"
-  return tellMarks(options, Reached.sum(played.marks, JSON.parse(marks) as Reached.Counts))
+  return tellMarks(options, Reached.sum(played, JSON.parse(marks) as Reached.Counts))
 }
 
-const parsed = parse(process.argv.slice(2))
-const given = process.env["SIM_SEEDS"]
-const options: Arguments = parsed.digests && given !== undefined ? { ...parsed, seeds: given.split(",") } : parsed
 /** Plays the scenarios and runs the seeds in this process. */
 const runHere = (options: Arguments): number => {
   const { code, marks } = playAll(options)
@@ -433,10 +435,13 @@ const runHere = (options: Arguments): number => {
   return options.seeds.length === 0 ? tellMarks(options, marks) : runAll(options, marks)
 }
 
+const parsed = parse(process.argv.slice(2))
+const given = process.env["SIM_SEEDS"]
+const options: Arguments = parsed.digests && given !== undefined ? { ...parsed, seeds: given.split(",") } : parsed
 process.exitCode = options.replay !== undefined
   ? fs.statSync(options.replay, { throwIfNoEntry: false })?.isDirectory() === true
     ? runAllAgain(options, options.replay)
     : runAgain(options, options.replay)
-  : options.twice && options.seeds.length > 0
+  : options.twice
   ? await runTwice(options)
   : runHere(options)

@@ -358,8 +358,10 @@ export class NaiveIdentity {
 
   /** Drops the oldest notes of all accounts, beyond as many as are kept in all. */
   #makeRoomForNotes(): void {
+    let kept = 0
+    for (const notes of this.notes.values()) kept += notes.length
+    if (kept <= this.bounds.eventsInAll) return
     const all = [...this.notes].flatMap(([account, notes]) => notes.map((note) => ({ account, note })))
-    if (all.length <= this.bounds.eventsInAll) return
     // Of those of one record, the one that was made first.
     const madeAt = new Map(this.history.notes.map(({ account, ordinal }, at) => [`${account} ${ordinal}`, at]))
     const placed = all.map((each) => ({ ...each, at: madeAt.get(`${each.account} ${each.note.ordinal}`)! }))

@@ -1,6 +1,6 @@
 /**
  * For how long histories that stand at a record may say that they are behind: since the next record was made, by the process's clock and
- * the record's time, or since anybody saw it, by true time, whichever is longer. A clock that is behind its journal tells nothing.
+ * the record's time, or since anybody saw it, by true time, whichever is longer: a clock that is behind its journal counts no time.
  */
 import type { Record } from "../../src/journal/Record.js"
 import { broken, holds, type Verdict } from "./Property.js"

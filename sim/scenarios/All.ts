@@ -1,6 +1,6 @@
 /** Every scenario, by its name. */
 import * as Options from "../faults/Options.js"
-import { act, type Report, type Request } from "../Simulation.js"
+import { act, type Failure, type Report, type Request } from "../Simulation.js"
 import { accountsOfAnHour } from "./accountsOfAnHour.js"
 import { allLeaveAtOnce } from "./allLeaveAtOnce.js"
 import { armedByAThief } from "./armedByAThief.js"
@@ -130,6 +130,18 @@ export const play = ({ bounds = {}, name, play: played, set = {} }: Scenario, ho
   const options = { ...Options.still, ...set, bounds: { ...Options.roomy, ...bounds } }
   return act(name, { seed: name, profile: "calm", steps: 0, options, ...how }, (acting) => played(new Stage(acting)))
 }
+
+/** What is wrong with how a scenario was played: most properties have nothing to look at where nothing trades. */
+export const failureOf = ({ failure, fills, records: step, simulatedMs: atMs }: Report): Failure | undefined =>
+  failure ?? (fills > 0 ? undefined : {
+    kind: "liveness",
+    invariant: "",
+    properties: ["trades"],
+    what: "nothing trades in it",
+    step,
+    atMs,
+    unproven: true
+  })
 
 /** The scenarios of a name, or all for `all`; undefined where there is none of that name. */
 export const named = (name: string): ReadonlyArray<Scenario> | undefined => {

@@ -3,11 +3,14 @@
  * anything else has made room. Venues have refused it, though all that stood in its way was over; or have taken it and forgotten one that
  * was not over.
  *
- * What has to hold: orders and keys take their room for a day, and not until somebody comes for it. While all of it is taken a placement is
- * refused and a cancel is not, out of what is kept for cancels; when the day is over the very first placement finds room.
+ * What has to hold: an order that has ended, and a key, take room for a day, and no longer, whether or not a record has come to forget them.
+ * While all room is taken a placement is refused and a cancel is not, out of what is kept for cancels; when the day is over the very first
+ * placement finds room.
  */
+import type { Json } from "../reading/Bodies.js"
 import * as Calls from "../workload/Calls.js"
 import type { Scenario } from "./Scenario.js"
+import type { Stage } from "./Stage.js"
 
 const hour = 3_600_000
 const [orders, idempotencyKeys] = [24, 48]
@@ -15,6 +18,16 @@ const [orders, idempotencyKeys] = [24, 48]
 const ofOperator = 5
 /** An eighth of each is kept for cancels. */
 const [placements, keysOfPlacements] = [orders - orders / 8, idempotencyKeys - idempotencyKeys / 8]
+
+/** Sends requests until one finds no room. Returns how many did. */
+const taken = (stage: Stage, request: (at: number) => Calls.Draft): number => {
+  for (let at = 0;; at++) {
+    const { json, status } = stage.say(request(at))
+    if (status === 200) continue
+    stage.is("what refuses it", [status, (json as Json)["code"]], [503, "overloaded"])
+    return at
+  }
+}
 
 export const fullSinceYesterday: Scenario = {
   name: "full-since-yesterday",
@@ -24,20 +37,16 @@ export const fullSinceYesterday: Scenario = {
     const market = stage.market("ABC", 1_000, { indexStaleMs: 100 * hour })
     const [who, other] = stage.open(["who", "other"], 10_000)
     const wish: Calls.Wish = { market, side: "buy", type: "limit", priceAtoms: 900, quantityAtoms: 1, clientOrderId: "" }
-    const placed = (key: string): number => stage.say(Calls.place(who!, "place", key, { ...wish, clientOrderId: key })).status
+    const place = (key: string): Calls.Draft => Calls.place(who!, "place", key, { ...wish, clientOrderId: key })
 
-    let taken = 0
-    while (placed(`order-${taken}`) === 200) taken++
-    stage.is("what orders find room", taken, placements)
+    stage.is("what orders find room", taken(stage, (at) => place(`order-${at}`)), placements)
     const leverage = (at: number): Calls.Draft => Calls.setLeverage(other!, "leverage", `leverage-${at}`, market.marketId, 1 + at % 2)
-    let noted = 0
-    while (stage.say(leverage(noted)).status === 200) noted++
-    stage.is("what keys find room", ofOperator + placements + noted, keysOfPlacements)
+    stage.is("what keys find room", ofOperator + placements + taken(stage, leverage), keysOfPlacements)
 
     stage.is("what is cancelled nevertheless", stage.cancelAll(who!, market)["canceledOrders"], placements)
     // An order is held a few minutes longer than its key.
     stage.setForward(25 * hour)
-    stage.is("the first placement of the next day", placed("first"), 200)
+    stage.is("the first placement of the next day", stage.say(place("first")).status, 200)
     stage.is("what is open", stage.openOrders(who!).length, 1)
     // Each record forgets two of each.
     for (let at = 0; at < orders; at++) stage.done(stage.index(market, 1_000))

@@ -68,8 +68,9 @@ const approvedMeanwhile = (stage: Stage, owner: OwnerCalls.Bearer): void => {
   stage.wait(second)
   stage.loseLedger(false)
   stage.wait(settledMs)
-  const { status } = stage.done(stage.apart(FundsCalls.initiate(owner, transfers[0])).answer)
-  stage.is("what becomes of a withdrawal that was approved before the offer of a deposit", status, "ledger_confirmed")
+  const [withdrawal, deposit] = transfers.map((each) => stage.done(stage.apart(FundsCalls.initiate(owner, each)).answer))
+  stage.is("what becomes of a withdrawal that was approved before the offer of a deposit", withdrawal!["status"], "ledger_confirmed")
+  stage.is("what becomes of that deposit, whose next step is due", deposit!["status"], "approval_required")
 }
 
 /** Longer than an accepted submission may take to be decided before it is sent again, and than a transaction may be recorded. */

@@ -102,7 +102,10 @@ const startAgain = (stage: Stage, owner: Owner, accountId: string): void => {
   const [approved, forgotten] = [stage.agentAsks(["read"]), stage.agentAsks(["trade"])]
   stage.is("the approval of an agent before a restart", owner.approve(approved), [200, undefined])
   stage.wait(pollMs)
+  const before = stage.now
   stage.restart()
+  const beganMs = 1_000 * (stage.figure("venue_started_at_seconds") ?? 0)
+  stage.holds(`figures tell when it began to serve: ${beganMs}`, beganMs > before - 1_000 && beganMs <= stage.now)
   stage.is("what an approved agent asks for, behind a restart", owner.show(approved)[0], 200)
   stage.botKey(accountId)
   const [status, message] = owner.show(forgotten)

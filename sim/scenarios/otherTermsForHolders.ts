@@ -64,8 +64,8 @@ const pairs = 12
 const reads = 8
 
 /**
- * Holders are counted one by one for what is announced: all of them would be under their initial margins, and then something else is
- * announced, under which none would be. Whoever reads meanwhile is told either of all under the one, or of nobody under the other.
+ * Holders are counted one by one for what is announced: all of them would be under their initial margins, and in the same moment something
+ * else is announced, under which none would be. Whoever reads meanwhile is told of all under the one or of nobody under the other.
  */
 const announcedMeanwhile = (stage: Stage): void => {
   const market = stage.market("GHI", 1_000, { indexStaleMs: hour })
@@ -80,6 +80,7 @@ const announcedMeanwhile = (stage: Stage): void => {
   const told = stage.atOneMoment(drafts).flatMap(({ announced, version }) => version === "operator-announced/v1" ? [announced as Json] : [])
   const counts = told.map(({ initialMarginBps, underInitialMargin }) => `${String(initialMarginBps)}: ${String(underInitialMargin)}`)
   const possible = ["1500: 0", `5000: ${2 * pairs}`]
+  stage.is("how often that is read", counts.length, 2 * reads)
   stage.is("how many would be under other margins than announced", counts.filter((each) => !possible.includes(each)), [])
 }
 

@@ -45,6 +45,17 @@ describe("the command line", () => {
     }
   })
 
+  test("fails where one does not end as it must, nothing trades in it, or a kept mark is lost", () => {
+    const report = Scenarios.play(Scenarios.named("sold-by-a-friend")![0]!, { unproven: true })
+    expect(Scenarios.failureOf(report)).toBeUndefined()
+    expect(Scenarios.failureOf({ ...report, fills: 0 })?.what).toBe("nothing trades in it")
+    const failure = { kind: "safety", invariant: "", properties: ["one"], step: 1, what: "one is 1", atMs: 1, unproven: true } as const
+    expect(Scenarios.failureOf({ ...report, failure })).toBe(failure)
+    expect(sim("--scenario", "sold-by-a-friend", "--kept-marks").status).toBe(131)
+    const refused = [["--replay", "x", "--scenario", "all"], ["--replay", "x", "--seeds", "2"], ["--scenario", "all", "--twice"]]
+    expect(refused.map((words) => sim(...words).status)).toEqual([64, 64, 64])
+  })
+
   test("plays the one that is named, and refuses a name that none has", () => {
     const played = sim("--scenario", "index-price-of-zero")
     expect([played.status, played.stdout.split(":")[0]]).toEqual([0, "scenario index-price-of-zero ok"])
