@@ -65,7 +65,8 @@ const approvedMeanwhile = (stage: Stage, owner: OwnerCalls.Bearer): void => {
     const proof = { kind: "get", passkey, asked: questions[at]!, signCount: at + 1 } as const
     stage.done(stage.apart(FundsCalls.complete(owner, each, proof)).answer)
   }
-  stage.wait(second)
+  // By now the deposit is the one of the two that is tried again first.
+  stage.wait(2 * second)
   stage.loseLedger(false)
   stage.wait(settledMs)
   const [withdrawal, deposit] = transfers.map((each) => stage.done(stage.apart(FundsCalls.initiate(owner, each)).answer))
