@@ -145,6 +145,12 @@ export const execute = (parts: Parts, bound: Bound, prepared: Prepared): Effect.
     if (binding === null) return
     yield* here(bound, step)
     if (isFirst(step)) {
+      // An acceptance before that offset would never be found, and what the step has paid would be given back.
+      yield* endBehind(parts, bound, binding.ledgerEndOffset)
+      if (isHeld(parts, prepared)) return
+      // A crash must not undo that withdrawals may be paid once one is signed.
+      if (transfer.kind === "withdrawal") yield* settled(parts)
+      // Asked last, with no wait behind it: an earlier withdrawal that was held back is waited for as soon as withdrawals are allowed.
       const first = before(parts, bound, prepared, yield* Clock.currentTimeMillis)
       if (first !== undefined) {
         return yield* new Unreachable({
@@ -152,11 +158,6 @@ export const execute = (parts: Parts, bound: Bound, prepared: Prepared): Effect.
           detail: `${first.id} was approved before it with the same passkey, and is signed first`
         })
       }
-      // An acceptance before that offset would never be found, and what the step has paid would be given back.
-      yield* endBehind(parts, bound, binding.ledgerEndOffset)
-      if (isHeld(parts, prepared)) return
-      // A crash must not undo that withdrawals may be paid once one is signed.
-      if (transfer.kind === "withdrawal") yield* settled(parts)
     }
     const signature = yield* signed(parts, bound, prepared)
     if (signature === undefined) return

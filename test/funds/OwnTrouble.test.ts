@@ -2,8 +2,10 @@
  * A ledger that turns away what was approved for reasons of its own, and withdrawals that are stopped before their payment was submitted:
  * nothing comes of either, and what was approved is paid once it may be.
  */
+import { Effect } from "effect"
 import { expect, test } from "vitest"
 import type { Script } from "../../src/ledger/development/Faults.js"
+import { Unsent } from "../../src/ledger/Transport.js"
 import * as Records from "../../src/signer/Records.js"
 import { Bank, Owner } from "./Bank.js"
 
@@ -106,6 +108,43 @@ test("while withdrawals are stopped, no payment is signed of which nothing was s
   await bank.venue.leap(120_000)
   expect(await status()).toBe("ledger_confirmed")
   expect(givenAtoms(bank)).toBe(amountAtoms)
+  await bank.venue.stop()
+})
+
+test("payments that a stop holds up are signed in the order of their approvals, whenever withdrawals are allowed", async () => {
+  const bank = await Bank.open()
+  const owner = await Owner.funded(bank, 200_000_000)
+  // Two payments need two holdings.
+  await Owner.funded(bank, 200_000_000)
+  const path = "/v1/accounts/{account}/withdrawals/confirm"
+  // Nothing is signed until withdrawals are stopped, and what is asked before they are allowed may be answered behind that.
+  let isAway = false
+  await bank.restartOver((transport) => (question) => {
+    if (!question.path.endsWith("/ledger-end")) return transport(question)
+    return isAway ? Effect.fail(new Unsent("ECONNREFUSED")) : Effect.delay(transport(question), 3_000)
+  })
+  const statuses: Array<string> = []
+  for (let moment = 0; moment < 6; moment++) {
+    const ids: Array<string> = []
+    const dues = []
+    for (let times = 0; times < 2; times++) {
+      ids.push(await owner.request("withdrawal", 1_000_000, await owner.party))
+      dues.push(await owner.must("POST", path, { action: "initiate", withdrawalId: ids.at(-1) }))
+    }
+    isAway = true
+    for (const [at, due] of dues.entries()) {
+      await owner.must("POST", path, { withdrawalId: ids[at], ...owner.completion(due) })
+      // The earlier one is tried more rarely then.
+      await bank.venue.leap(30_000)
+    }
+    await bank.venue.ask("PUT", "/v1/operator/withdrawals/stop", { idempotencyKey: `stops-${moment}` })
+    isAway = false
+    await bank.venue.leap(24_000 + moment * 1_000)
+    await bank.allow()
+    await bank.venue.leap(120_000)
+    for (const id of ids) statuses.push((await owner.must("GET", `/v1/accounts/{account}/withdrawals/${id}`)).status)
+  }
+  expect(statuses).toEqual(statuses.map(() => "ledger_confirmed"))
   await bank.venue.stop()
 })
 
