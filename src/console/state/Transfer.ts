@@ -177,7 +177,8 @@ export const meaning = (transfer: Transfer): string => {
     case "bound":
     case "requested":
       if (isApproved(transfer)) {
-        return "It waits for the venue, which carries it out as soon as it can. You may close this page: it goes on without you."
+        return "It waits for the venue, which carries it out as soon as it can. You may close this page. Look here later: if it cannot be "
+          + "done within ten minutes, it asks for your approval again."
       }
       return isDeposit
         ? "Nothing happens without your approval. You may close this page: the deposit waits here for 24 hours at each step."
@@ -185,7 +186,8 @@ export const meaning = (transfer: Transfer): string => {
     case "submitted":
       return "The ledger has taken the step in and decides it now. You may close this page: it goes on without you."
     case "submitted_unknown":
-      return "The ledger has not answered for certain; nothing is lost; we look it up. You may close this page: it goes on without you."
+      return "The ledger has not answered for certain; nothing is lost; we look it up. You may close this page. Look here later: if the "
+        + "ledger never had it, it asks for your approval again."
     case "ledger_confirmed":
       return isDeposit ? `${amount} were credited to your account.` : `${amount} have left for the party that you named.`
     case "rejected":

@@ -71,7 +71,8 @@ const standing = (services: Services, { account, kind, number }: Shown): Effect.
   Effect.flatMap(findTransfer(services, account, kind, number), (found) => found === undefined ? fail(notFound) : Effect.succeed(found))
 
 /** Why a transfer is not given up whose step at hand is approved. */
-const approvedAlready = "It is approved already: the venue carries it out as soon as it can, and it cannot be given up any more."
+const approvedAlready = "It is approved already: the venue carries it out as soon as it can, and it cannot be given up meanwhile. If it "
+  + "cannot be done within ten minutes, it asks for an approval again: look at it later."
 
 /** Cancels a transfer. Returns its state afterwards. */
 export const giveUp = (services: Services, trader: SessionView, found: Found): Effect.Effect<Shown, Errors.Failure> => {

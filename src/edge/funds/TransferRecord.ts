@@ -53,7 +53,8 @@ const common = {
   approvedAtEpochMs: Fields.optional(Fields.EpochMs).annotations({
     description:
       "When its owner approved the step at hand, which the venue goes on with by itself, as soon as it can: it cannot be given up "
-      + "any more. Absent while that step waits for an approval, and once all is over."
+      + "meanwhile. Absent while that step waits for an approval, which it does again where it could not be carried out within ten "
+      + "minutes, and once all is over."
   }),
   createdAtEpochMs: Fields.EpochMs,
   updatedAtEpochMs: Fields.EpochMs
