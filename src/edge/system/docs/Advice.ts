@@ -1,6 +1,7 @@
 /**
- * What to do about each code and each guard, and about each reason of the venue's for which a transfer fails: complete by its types, since
- * one without advice does not compile.
+ * What to do about each code and each guard, and about each reason of the venue's for which a transfer fails. Codes, guards, the signer's
+ * reasons and those for which a payment is withheld are complete by their types, since one without advice does not compile. Reasons that
+ * have no type are named below, where a new one has to be added by hand.
  */
 import type { Reads } from "../../../engine/Reads.js"
 import type { RefusalReason } from "../../../signer/PartySigner.js"
@@ -136,7 +137,10 @@ export const ofGuard: Readonly<Record<Guard, string>> = {
   fact_out_of_bounds: "Operators: the ledger said what cannot be; look at the alarms."
 }
 
-/** Reasons of the venue and its signer why a transfer fails: other guards of a `ledgerOutcome` are the ledger's own codes. */
+/**
+ * Reasons of the venue and its signer why a transfer fails: other guards of a `ledgerOutcome` are the ledger's own codes. Those in quotes
+ * stand as plain text where a transfer is ended.
+ */
 type Outcome =
   | RefusalReason
   | NonNullable<ReturnType<Reads["withheldFor"]>>
