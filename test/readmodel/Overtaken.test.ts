@@ -1,12 +1,12 @@
 /**
  * A database of histories with more than one writer: a successor's, whose file is never in danger, and one that another process leaves
- * again.
+ * again; and histories whose journal grows all the while.
  */
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import SqliteDatabase from "better-sqlite3"
-import { Context, Effect, Layer, Logger, Scope, Stream } from "effect"
+import { Context, Deferred, Effect, Layer, Logger, Scope, Stream } from "effect"
 import { expect, onTestFinished, test } from "vitest"
 import { Disk } from "../../src/journal/Disk.js"
 import { Journal } from "../../src/journal/Journal.js"
@@ -90,7 +90,13 @@ test("what goes on from a place that is left is not written, nor a board of it, 
 const options: Histories.Options = { ...Histories.defaultOptions, pauseMs: 2, pauseBehindMs: 0, retryMs: 10, batchRecords: 40 }
 
 /** Histories over a file: what they logged, and how often they opened the file and would have set it aside. */
-const over = async (world: World, file: string, digestAt?: Histories.Parts["digestAt"], from?: Feed["Type"]["from"]) => {
+const over = async (
+  world: World,
+  file: string,
+  digestAt?: Histories.Parts["digestAt"],
+  from?: Feed["Type"]["from"],
+  { batchRecords = options.batchRecords, durableSequence = Context.get(world.context, Barrier).durableSequence } = {}
+) => {
   const { context, scope } = world
   const feed = Context.get(context, Feed)
   const { links } = Context.get(context, Journal)
@@ -107,11 +113,11 @@ const over = async (world: World, file: string, digestAt?: Histories.Parts["dige
       discard: Effect.void
     },
     feed: from === undefined ? feed : { ...feed, from },
-    durableSequence: Context.get(context, Barrier).durableSequence,
+    durableSequence,
     digestAt: digestAt ?? ((sequence) => JournalReading.digestAt(links, sequence)),
     stepSequence: SnapshotStore.latestStepSequence(Context.get(context, SnapshotStore.SnapshotStore)),
     environment: "development"
-  }, options).pipe(Effect.provide(logger as Layer.Layer<never>), Scope.extend(scope), Effect.runPromise)
+  }, { ...options, batchRecords }).pipe(Effect.provide(logger as Layer.Layer<never>), Scope.extend(scope), Effect.runPromise)
   return { histories, seen }
 }
 
@@ -162,6 +168,27 @@ test("histories whose file another connection holds are read meanwhile, and go o
   holder.close()
   await until(() => histories.standing()?.sequence === lastOf(world))
   expect([seen.opened, seen.setAside]).toEqual([1, 0])
+  await world.stop()
+})
+
+test("histories of a journal that grows all the while replay until they have what it had when they were opened, and no longer", async () => {
+  const world = await start({ blocks: 1_000 })
+  await world.submit(commandsOf(25, 60))
+  const last = lastOf(world)
+  const goesOn = Effect.runSync(Deferred.make<void>())
+  let grown = 0
+  let read = 0
+  const from: Feed["Type"]["from"] = (sequence) => {
+    grown = 1
+    return Stream.tap(Context.get(world.context, Feed).from(sequence), () => read++ === 0 ? Effect.void : Deferred.await(goesOn))
+  }
+  // Written block by block, since there always is a record that they lack.
+  const { histories } = await over(world, newFile(), undefined, from, { batchRecords: 1, durableSequence: () => last + grown })
+  await until(() => (histories.standing()?.sequence ?? 0) > 0)
+  expect(histories.standing()).toMatchObject({ isReplaying: true })
+  Effect.runSync(Deferred.succeed(goesOn, undefined))
+  await until(() => histories.standing()?.sequence === last)
+  expect(histories.standing()).toMatchObject({ isReplaying: false })
   await world.stop()
 })
 
