@@ -305,7 +305,7 @@ test("a tab that is opened shows that a step is approved and waits for the venue
   for (const { unfinished: [transfer] } of [funds.deposits, funds.withdrawals]) {
     expect([Transfer.isApproved(transfer!), Transfer.awaitsOwner(transfer!), Transfer.standing(transfer!)]).toEqual([true, false,
       "Approved"])
-    expect(Transfer.meaning(transfer!)).toContain("It waits for the venue")
+    expect(Transfer.meaning(transfer!)).toMatch(/^It waits for the venue.* within ten minutes, it asks for your approval again/)
   }
   const states = ({ unfinished: [transfer] }: typeof funds.deposits) => Transfer.stepsOf(transfer!).map(({ state }) => state)
   expect([states(funds.deposits), states(funds.withdrawals)]).toEqual([["done", "approved", "later"], ["approved"]])
