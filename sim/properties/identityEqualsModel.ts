@@ -24,6 +24,8 @@ interface State {
   readonly changed: Set<number>
   /** When requests with each key arrived, by the clocks of the processes that took them up: by the key's id. */
   readonly uses: Map<string, Set<number>>
+  /** Those of requests to the present process, whose clock may be behind what was told before. */
+  readonly usesSince: Map<string, Set<number>>
   /**
    * The latest time at which each key was certainly used in this process, while its clock was never set back: the sending of an answered
    * read of an account.
@@ -222,8 +224,8 @@ const usesVerdict = (state: State, seen: Answered): Verdict => {
     const told = seen.model.identity.keptNotes(call.account).find(({ credentialId, kind, sequence }) =>
       kind === "key_used_from_new_address" && credentialId === each.keyId && sequence <= startedAt
     )
-    if (told !== undefined && (each.lastUsedAtEpochMs ?? 0) < told.atEpochMs) {
-      const at = each.lastUsedAtEpochMs ?? "no time"
+    const at = each.lastUsedAtEpochMs ?? 0
+    if (told !== undefined && at < told.atEpochMs && state.usesSince.get(each.keyId)?.has(at) !== true) {
       return broken(
         `${call.target} of ${call.client} tells that ${each.keyId} was used at ${at}, and its owner was told of ${told.atEpochMs}`
       )
@@ -245,8 +247,8 @@ const usesVerdict = (state: State, seen: Answered): Verdict => {
     )
 }
 
-/** A moment at which a key was used, as far as anybody may be told. */
-const usedAt = ({ uses }: State, keyId: string, atEpochMs: number): void => {
+/** Notes a moment at which a key was used, as far as anybody may be told. */
+const usedAt = (uses: Map<string, Set<number>>, keyId: string, atEpochMs: number): void => {
   const times = uses.get(keyId)
   if (times === undefined) uses.set(keyId, new Set([atEpochMs]))
   else times.add(atEpochMs)
@@ -256,7 +258,10 @@ const usedAt = ({ uses }: State, keyId: string, atEpochMs: number): void => {
 const used = (state: State, { token }: Call, atEpochMs: number): void => {
   if (atEpochMs < state.cameAtEpochMs) state.sure.clear()
   state.cameAtEpochMs = atEpochMs
-  if (token.startsWith("pk_")) usedAt(state, Identity.keyIdIn(token), atEpochMs)
+  if (!token.startsWith("pk_")) return
+  const keyId = Identity.keyIdIn(token)
+  usedAt(state.uses, keyId, atEpochMs)
+  usedAt(state.usesSince, keyId, atEpochMs)
 }
 
 /** A key's use from a new address is told as of its record where no later use is known. */
@@ -271,7 +276,7 @@ const noted = (state: State, { model, record: { command } }: Extract<Observation
     state.journaled = journaled
   }
   if (command.kind !== "NoteSecurity" || command.what !== "key_used_from_new_address") return
-  usedAt(state, command.credentialId, model.atEpochMs)
+  usedAt(state.uses, command.credentialId, model.atEpochMs)
 }
 
 const changedAt = (model: NaiveVenue | undefined, { account }: Call): number => model?.identity.changedAt.get(account) ?? 0
@@ -298,6 +303,7 @@ export const identityEqualsModel: Property<State> = {
     model: undefined,
     changed: new Set(),
     uses: new Map(),
+    usesSince: new Map(),
     sure: new Map(),
     journaled: new Map(),
     takenUp: new Map(),
@@ -330,6 +336,7 @@ export const identityEqualsModel: Property<State> = {
         return holds
       case "Started":
         state.sure.clear()
+        state.usesSince.clear()
         state.cameAtEpochMs = 0
         state.startedAt = state.model?.sequence ?? 0
         return holds
