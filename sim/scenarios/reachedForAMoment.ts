@@ -19,23 +19,27 @@ const lowest = 900
 /** The price that comes next: it reaches some of the stops that are still to be worked off, and not all. */
 const back = 946
 
+/** Somebody bids 1,000, with a stop at 950 of the index and a limit. */
+const bidWithStop = (stage: Stage, who: Somebody, market: Parameters, quantityAtoms: number, limitPrice: string): void => {
+  const wish: Calls.Wish = {
+    market,
+    side: "buy",
+    type: "limit",
+    priceAtoms: 1_000,
+    quantityAtoms,
+    clientOrderId: `stopped-${quantityAtoms}`,
+    autoClose: { stopLoss: { triggerPrice: "950", triggerBy: "index", limitPrice } }
+  }
+  stage.done(stage.say(Calls.place(who, "place", wish.clientOrderId, wish)))
+}
+
 /**
  * An order brings a stop whose limit nothing meets. A part of it is filled, the stop fires, and what it could not close waits; then another
  * part is filled within that second, and the price comes once more: the stop fires with the next second, and not before.
  */
 const filledOnWhileWaiting = (stage: Stage, who: Somebody, maker: Somebody, market: Parameters): void => {
-  const stopLoss = { triggerPrice: "950", triggerBy: "index", limitPrice: "1010" } as const
-  const order: Calls.Wish = {
-    market,
-    side: "buy",
-    type: "limit",
-    priceAtoms: 1_000,
-    quantityAtoms: 3,
-    clientOrderId: "waits",
-    autoClose: { stopLoss }
-  }
   stage.done(stage.index(market, 1_000))
-  stage.done(stage.say(Calls.place(who, "place", "waits", order)))
+  bidWithStop(stage, who, market, 3, "1010")
   stage.sell(maker, market, { size: 1, price: 1_000 })
   stage.tick()
   for (const price of [lowest, lowest + 1]) {
@@ -50,17 +54,7 @@ const filledOnWhileWaiting = (stage: Stage, who: Somebody, maker: Somebody, mark
 
 /** Somebody buys with a stop, at 1,000. */
 const buyWithStop = (stage: Stage, who: Somebody, maker: Somebody, market: Parameters, size: number): void => {
-  const stopLoss = { triggerPrice: "950", triggerBy: "index", limitPrice: "940" } as const
-  const wish: Calls.Wish = {
-    market,
-    side: "buy",
-    type: "limit",
-    priceAtoms: 1_000,
-    quantityAtoms: size,
-    clientOrderId: `stopped-${size}`,
-    autoClose: { stopLoss }
-  }
-  stage.done(stage.say(Calls.place(who, "place", wish.clientOrderId, wish)))
+  bidWithStop(stage, who, market, size, "940")
   stage.sell(maker, market, { size, price: 1_000 })
 }
 
