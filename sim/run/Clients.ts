@@ -130,10 +130,9 @@ export class Clients {
 
   /** Sends a request whose answer is not observed, as a call with its own number. */
   sendUnheard(draft: Draft, told: (status: number) => void): void {
-    const { network, options } = this.world
     const call = callOf(draft, this.calls++)
     this.witness.see({ _tag: "Asked", call, attempt: 1 })
-    network.send(this.#request(call), options.workload.timeoutMs, (result) => {
+    this.world.network.send(this.#request(call), unheardMs, (result) => {
       told(result._tag === "Replied" ? result.response.status : 0)
     })
   }
@@ -255,6 +254,9 @@ const longMs = 3_000
 
 /** How long an operator waits at least who lets withdrawals go on: the books are compared for that, and once more after a second. */
 const comparedMs = 30_000
+
+/** Longer than a request may take that comes in pieces, with a pause behind each: whoever waits for its answer must not give it up before. */
+const unheardMs = 30_000
 
 /** A request over a connection of the stream, and when it was sent. */
 export interface SaidOver {
