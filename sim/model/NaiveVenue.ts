@@ -298,6 +298,8 @@ export class NaiveVenue {
   readonly #clientOrderIds = new Map<string, NaiveOrder>()
   /** Ended orders that are not forgotten, in the order of their queue. */
   #ended: Array<NaiveEnded> = []
+  /** Whether several of them were queued at one time since there was none. */
+  #isQueuedAtOnce = false
   /** Keys and fences that are not forgotten, in the order of their queue. */
   readonly #keys = new Map<string, NaiveRemembered>()
   #touchedOrders = new Set<NaiveOrder>()
@@ -620,9 +622,14 @@ export class NaiveVenue {
     return { keys: kept.length + fences.length, further: sum(kept.map(({ outcomes }) => outcomes.length - 1)) }
   }
 
-  /** The keys and fences, and the orders, that are held behind the last record, whether or not their retention is over. */
-  get held(): { readonly keys: number; readonly orders: number } {
-    return { keys: this.#keys.size, orders: this.#ended.length + sum(this.accounts.map(({ open }) => open.length)) }
+  /**
+   * The keys and fences, and the orders, that are held behind the last record, whether or not their retention is over. Orders: undefined
+   * from when several are queued at one time, since nothing says in which order and one that is looked at later holds up those behind it,
+   * until none is queued.
+   */
+  get held(): { readonly keys: number; readonly orders: number | undefined } {
+    const orders = this.#ended.length + sum(this.accounts.map(({ open }) => open.length))
+    return { keys: this.#keys.size, orders: this.#isQueuedAtOnce ? undefined : orders }
   }
 
   /** The orders that a record of a time finds after it has forgotten: in all, and of an account. */
@@ -740,8 +747,15 @@ export class NaiveVenue {
       const isOver = !isKept(order, this.atEpochMs)
       if (this.#orderLookEpochMs(first) > this.atEpochMs && !isOver) return
       this.#ended.shift()
-      if (!isOver) this.#ended.push({ order, queuedAtEpochMs: this.atEpochMs })
+      if (!isOver) this.#queue(order)
     }
+  }
+
+  /** Has an order that has ended wait for being forgotten. */
+  #queue(order: NaiveOrder): void {
+    const last = this.#ended.at(-1)
+    this.#isQueuedAtOnce = last !== undefined && (this.#isQueuedAtOnce || last.queuedAtEpochMs === this.atEpochMs)
+    this.#ended.push({ order, queuedAtEpochMs: this.atEpochMs })
   }
 
   /** Extends an order's retention to the one in force, when it is placed or amended or ends. */
@@ -2474,7 +2488,7 @@ export class NaiveVenue {
   }
 
   #end(order: NaiveOrder, status: Order.Status): void {
-    if (order.by === "client") this.#ended.push({ order, queuedAtEpochMs: this.atEpochMs })
+    if (order.by === "client") this.#queue(order)
     this.#promise(order)
     order.status = status
     order.endedAtEpochMs = this.atEpochMs

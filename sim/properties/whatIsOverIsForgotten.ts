@@ -15,7 +15,9 @@ interface State {
 /** Checks what is held behind a record, whether or not its retention is over. */
 const heldVerdict = ({ occupancy: { idempotencyEntries: keys, orders } }: Glance, { held }: NaiveVenue): Verdict => {
   if (keys !== held.keys) return broken(`${keys} keys are held, and by their turns ${held.keys} must be`)
-  return orders === held.orders ? holds : broken(`${orders} orders are held, and by their turns ${held.orders} must be`)
+  return held.orders === undefined || orders === held.orders
+    ? holds
+    : broken(`${orders} orders are held, and by their turns ${held.orders} must be`)
 }
 
 const judge = ({ times }: State, reads: Glance, model: NaiveVenue): Verdict => {
