@@ -26,6 +26,8 @@ interface State {
   readonly uses: Map<string, Set<number>>
   /** Those of requests to the present process, whose clock may be behind what was told before. */
   readonly usesSince: Map<string, Set<number>>
+  /** Notes of uses, by their records, whose time was ahead of the process's clock. */
+  readonly ahead: Set<number>
   /**
    * The latest time at which each key was certainly used in this process, while its clock was never set back: the sending of an answered
    * read of an account.
@@ -225,7 +227,8 @@ const usesVerdict = (state: State, seen: Answered): Verdict => {
       kind === "key_used_from_new_address" && credentialId === each.keyId && sequence <= startedAt
     )
     const at = each.lastUsedAtEpochMs ?? 0
-    if (told !== undefined && at < told.atEpochMs && state.usesSince.get(each.keyId)?.has(at) !== true) {
+    const isKnown = told !== undefined && seen.clock !== undefined && !state.ahead.has(told.sequence)
+    if (isKnown && at < told.atEpochMs && state.usesSince.get(each.keyId)?.has(at) !== true) {
       return broken(
         `${call.target} of ${call.client} tells that ${each.keyId} was used at ${at}, and its owner was told of ${told.atEpochMs}`
       )
@@ -264,8 +267,11 @@ const used = (state: State, { token }: Call, atEpochMs: number): void => {
   usedAt(state.usesSince, keyId, atEpochMs)
 }
 
+/** A request came within this time before the note of its key's use is journaled, by a clock that nobody has set. */
+const heardMs = 1_000
+
 /** A key's use from a new address is told as of its record where no later use is known. */
-const noted = (state: State, { model, record: { command } }: Extract<Observation, { readonly _tag: "Committed" }>): void => {
+const noted = (state: State, { model, record: { command, sequence } }: Extract<Observation, { readonly _tag: "Committed" }>): void => {
   if (command.kind === "NoteKeyUses") {
     const journaled = new Map(state.journaled)
     for (const { apiKey, usedAtEpochMs } of command.uses) {
@@ -277,6 +283,7 @@ const noted = (state: State, { model, record: { command } }: Extract<Observation
   }
   if (command.kind !== "NoteSecurity" || command.what !== "key_used_from_new_address") return
   usedAt(state.uses, command.credentialId, model.atEpochMs)
+  if (Math.floor(state.cameAtEpochMs) < model.atEpochMs - heardMs) state.ahead.add(sequence)
 }
 
 const changedAt = (model: NaiveVenue | undefined, { account }: Call): number => model?.identity.changedAt.get(account) ?? 0
@@ -304,6 +311,7 @@ export const identityEqualsModel: Property<State> = {
     changed: new Set(),
     uses: new Map(),
     usesSince: new Map(),
+    ahead: new Set(),
     sure: new Map(),
     journaled: new Map(),
     takenUp: new Map(),
