@@ -108,8 +108,9 @@ const runAll = async (
 /** The marks that the scenarios reach; exits where one of them fails. */
 const reachedByScenarios = (): ReadonlySet<string> =>
   new Set(Scenarios.scenarios.flatMap((scenario) => {
-    const { failure, marks } = Scenarios.play(scenario, { unproven: true })
-    if (failure === undefined) return Object.keys(marks)
+    const report = Scenarios.play(scenario, { unproven: true })
+    const failure = Scenarios.failureOf(report)
+    if (failure === undefined) return Object.keys(report.marks)
     process.stderr.write(`scenario ${scenario.name} fails: ${failure.what}\n`)
     return process.exit(1)
   }))

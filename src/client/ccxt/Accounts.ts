@@ -95,19 +95,17 @@ export class Accounts extends Prices {
       ...(wanted?.length === 1 ? { marketId: wanted[0] } : undefined),
       ...params
     }
-    const ended: Array<Dict> = []
     // The venue lists open positions first, then the most recently closed.
-    for await (const page of this.pages(Description.positionHistoryPath, target)) {
-      const episodes: Array<Dict> = this.safeList(page, "episodes", [])
-      const closed = episodes.filter((episode) => this.safeString(episode, "status") !== "open")
-      ended.push(...closed.filter((episode) => wanted === undefined || wanted.includes(this.safeString(episode, "marketId", ""))))
-      const isPast = closed.some((episode) => since !== undefined && this.safeInteger(episode, "closedAtEpochMs", 0) < since)
-      const isEnough = since === undefined && ended.length >= (limit ?? Description.maxPage)
-      if (isPast || isEnough) break
-    }
-    const found = ended.filter((episode) => since === undefined || this.safeInteger(episode, "closedAtEpochMs", 0) >= since).reverse()
-    const count = limit ?? Description.maxPage
-    return (since === undefined ? found.slice(-count) : found.slice(0, limit)).map((episode) => this.parseEpisode(episode))
+    const ended = await this.oldestFirst(Description.positionHistoryPath, target, {
+      name: "episodes",
+      time: "closedAtEpochMs",
+      since,
+      count: limit ?? Description.maxPage,
+      keeps: (episode) =>
+        this.safeString(episode, "status") !== "open"
+        && (wanted === undefined || wanted.includes(this.safeString(episode, "marketId", "")))
+    })
+    return ended.slice(0, limit).map((episode) => this.parseEpisode(episode))
   }
 
   private parseEpisode(episode: Dict): Position {

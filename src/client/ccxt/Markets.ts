@@ -25,6 +25,15 @@ import {
 import { Delivery } from "./Delivery.js"
 import * as Description from "./Description.js"
 
+/** What is wanted of a listing: the name of its rows and of their time, and which of them. */
+interface Listed {
+  readonly name: string
+  readonly time: string
+  readonly since: Int
+  readonly count: number
+  readonly keeps?: (row: Dict) => boolean
+}
+
 export class Markets extends Delivery {
   override describe(): Dict {
     const base: Dict = super.describe()
@@ -140,10 +149,7 @@ export class Markets extends Delivery {
   override parseMarketLeverageTiers(info: unknown, market?: Market): Array<LeverageTier> {
     const details: Dict = this.safeDict(info, "market", {})
     const tiers: Array<Dict> = this.safeList(details, "maintenanceMarginTiers", [])
-    const notional = (tier: Dict | undefined): Num => {
-      const atoms = this.safeString(tier, "notionalThresholdAtoms")
-      return atoms === undefined ? undefined : this.parseNumber(Precise.stringDiv(atoms, "1000000"))
-    }
+    const notional = (tier: Dict | undefined): Num => this.ofAtoms(this.safeString(tier, "notionalThresholdAtoms"))
     // The largest notional that a position can have: the greatest quantity at the highest price. A tier that begins beyond it is empty.
     const most = this.parseNumber(Precise.stringMul(this.safeString(details, "maxPositionQuantity"), this.safeString(details, "maxPrice")))
     const ended = (from: Num): Num => most === undefined || from === undefined ? most : Math.max(most, from)
@@ -237,6 +243,27 @@ export class Markets extends Delivery {
       yield page
       cursor = this.safeString(page, "nextCursor")
     } while (cursor !== undefined)
+  }
+
+  /**
+   * Rows of one of the account's listings, which the venue lists newest first, oldest first: all from `since` on, or the latest `count`
+   * of those that `keeps` keeps.
+   */
+  protected async oldestFirst(path: string, target: Dict, { count, keeps = () => true, name, since, time }: Listed): Promise<Array<Dict>> {
+    const found: Array<Dict> = []
+    for await (const page of this.pages(path, target)) {
+      const rows: Array<Dict> = this.safeList(page, name, [])
+      found.push(...rows.filter(keeps))
+      const isPast = since !== undefined && rows.some((row) => this.safeInteger(row, time, since) < since)
+      if (isPast || (since === undefined && found.length >= count)) break
+    }
+    const wanted = since === undefined ? found.slice(0, count) : found.filter((row) => this.safeInteger(row, time, 0) >= since)
+    return wanted.reverse()
+  }
+
+  /** Atoms of money as an amount. */
+  protected ofAtoms(atoms: Str): Num {
+    return atoms === undefined ? undefined : this.parseNumber(Precise.stringDiv(atoms, "1000000"))
   }
 
   protected async loadMarket(symbol: string): Promise<MarketInterface> {

@@ -62,7 +62,6 @@ export class Money extends Accounts {
     const timestamp = this.safeInteger(deposit, "createdAtEpochMs")
     const partyId = this.safeString(deposit, "partyId")
     const isGivenUp = this.safeString(this.safeDict(deposit, "ledgerOutcome", {}), "guard") === "given_up"
-    const amount = Precise.stringDiv(this.safeString(deposit, "amountAtoms", "0"), "1000000", 6)
     return {
       info: deposit,
       id: this.safeString(deposit, "depositId"),
@@ -77,7 +76,7 @@ export class Money extends Accounts {
       tagFrom: undefined,
       tagTo: undefined,
       type: "deposit",
-      amount: this.parseNumber(amount),
+      amount: this.ofAtoms(this.safeString(deposit, "amountAtoms", "0")),
       currency: this.safeString(deposit, "asset"),
       status: isGivenUp ? "canceled" : this.safeString(statuses, this.safeString(deposit, "status", "")),
       updated: this.safeInteger(deposit, "updatedAtEpochMs"),
@@ -131,16 +130,8 @@ export class Money extends Accounts {
   private async entries(path: string, name: string, time: string, { code, limit, params, since }: Asked) {
     await this.loadMarkets()
     const currency = code === undefined ? undefined : this.currency(code)
-    const found: Array<Dict> = []
-    if (currency !== undefined && currency.code !== asset) return { currency, found }
+    if (currency !== undefined && currency.code !== asset) return { currency, found: [] }
     const target = { accountId: await this.loadAccountId(), limit: Description.maxPage, ...params }
-    const count = limit ?? Description.usuallyListed
-    for await (const page of this.pages(path, target)) {
-      const entries: Array<Dict> = this.safeList(page, name, [])
-      found.push(...entries)
-      const isPast = since !== undefined && entries.some((entry) => this.safeInteger(entry, time, 0) < since)
-      if (isPast || (since === undefined && found.length >= count)) break
-    }
-    return { currency, found: (since === undefined ? found.slice(0, count) : found).reverse() }
+    return { currency, found: await this.oldestFirst(path, target, { name, time, since, count: limit ?? Description.usuallyListed }) }
   }
 }
