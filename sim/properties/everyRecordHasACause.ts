@@ -125,8 +125,7 @@ const internalVerdict = (state: State, { atEpochMs, command, sequence }: Record,
       return state.starts-- > 0 ? holds : broken(`record ${sequence} is a ${command.kind}, and no process was started`)
     case "PassTime": {
       const isDue = state.deadlines.some((due) => due <= atEpochMs) || state.forgetsFromEpochMs <= atEpochMs
-      const isLeft = decision.examined?.wasBehind === true
-      const isCaused = decision.touchedOrders.size > 0 || decision.looked.length > 0 || isDue || isLeft
+      const isCaused = decision.touchedOrders.size > 0 || decision.looked.length > 0 || isDue
       state.deadlines = state.deadlines.filter((due) => due > atEpochMs)
       state.forgetsFromEpochMs = Number.POSITIVE_INFINITY
       return isCaused ? holds : broken(`record ${sequence} lets time pass to ${atEpochMs}, and nothing was due`)
@@ -314,8 +313,9 @@ export const everyRecordHasACause: Property<State> = {
         noteDelistings(state, seen.model)
         noteForgetting(state, seen.model)
         if (seen.model.nextSettlementEpochMs < Number.POSITIVE_INFINITY && !seen.model.halted) noteSettlement(state, seen.model)
-        // Work that a record leaves to the next is due at once, and another command may come before the record for it.
-        if (seen.model.isBehind || seen.model.isClearing) state.deadlines = [...state.deadlines, seen.record.atEpochMs]
+        // Work that a record leaves to the next is due at once, and other commands may come before the record for it and do it.
+        if (seen.model.isBehind || seen.model.isClearing || seen.decision.examined?.isBehind === true)
+          noteOnce(state, seen.record.atEpochMs)
         return verdict
       }
       default:
