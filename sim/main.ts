@@ -52,11 +52,15 @@ interface Arguments {
   readonly shrinkSeconds: number
   /** A file to run again, or a folder of them, instead of seeds. */
   readonly replay: string | undefined
-  /** Scenarios to play: where no seed is given, they alone. */
+  /** Scenarios to play: where no seed is given, they alone. Where none were asked for, or refused, long runs have one each. */
   readonly scenarios: ReadonlyArray<Scenario>
+  readonly isEachWithScenario: boolean
 }
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..")
+
+/** Calls from which a run is so long that a scenario behind it costs little beside it. */
+const withScenarioFrom = 250
 
 const usage = `usage: npm run sim -- [options]
   --seed SEED       a number or a commit hash; fresh when absent. Several, with commas between them, are run as they are;
@@ -77,7 +81,9 @@ const usage = `usage: npm run sim -- [options]
   --replay FILE     runs a kept failure again: exits as it did while the bug is there, 0 once it is gone; all of a folder, where it
                     is one
   --scenario NAME   plays what has ruined others, as it is told in sim/scenarios; all of them: all. Their names: --help. Besides
-                    seeds where any are given: marks are counted over both, and what a scenario leaves on the disk is not proven`
+                    seeds where any are given: marks are counted over both, and what a scenario leaves on the disk is not proven.
+                    Without it a run of ${withScenarioFrom} calls or more is followed by one, for each seed the next, until all have been: none leaves them
+                    out`
 
 /** A line or two for each scenario: over a screen of them. */
 const scenarioList = Scenarios.scenarios.map(({ name, what }) => `      ${name}\n          ${what}`).join("\n")
@@ -102,7 +108,7 @@ const parse = (words: ReadonlyArray<string>): Arguments => {
   let shrinkRuns = 1500
   let shrinkSeconds = 120
   let replay: string | undefined
-  let scenarios: ReadonlyArray<Scenario> = []
+  let scenarios: ReadonlyArray<Scenario> | undefined
   const flags = { twice: false, trace: false, digests: false, quiet: false, raw: false, each: false, marks: false, "kept-marks": false }
   for (let index = 0; index < words.length; index++) {
     const word = words[index]!
@@ -130,7 +136,7 @@ const parse = (words: ReadonlyArray<string>): Arguments => {
         replay = words[++index] ?? fail("--replay needs a file")
         break
       case "--scenario":
-        scenarios = Scenarios.named(words[++index] ?? "") ?? fail("--scenario needs the name of one, or all: --help tells them")
+        scenarios = Scenarios.named(words[++index] ?? "") ?? fail("--scenario needs the name of one, all or none: --help tells them")
         break
       case "--shrink-runs":
         shrinkRuns = count(word, words[++index])
@@ -155,10 +161,12 @@ const parse = (words: ReadonlyArray<string>): Arguments => {
         fail(`unknown option ${word}`)
     }
   }
-  const isAlone = scenarios.length > 0 && seed === undefined && seeds === undefined
-  if (replay !== undefined && (scenarios.length > 0 || seed !== undefined || seeds !== undefined)) fail("--replay runs nothing beside FILE")
+  const chosen = scenarios ?? []
+  const isAlone = chosen.length > 0 && seed === undefined && seeds === undefined
+  if (replay !== undefined && (chosen.length > 0 || seed !== undefined || seeds !== undefined)) fail("--replay runs nothing beside FILE")
   if (isAlone && flags.twice) fail("--twice runs seeds: give some beside the scenarios")
-  return { seeds: isAlone ? [] : seedsFrom(seed, seeds ?? 1), profile, steps, bugs, shrinkRuns, shrinkSeconds, replay, scenarios, ...flags }
+  const own = { scenarios: chosen, isEachWithScenario: scenarios === undefined }
+  return { seeds: isAlone ? [] : seedsFrom(seed, seeds ?? 1), profile, steps, bugs, shrinkRuns, shrinkSeconds, replay, ...own, ...flags }
 }
 
 const seedsFrom = (seed: string | undefined, howMany: number): ReadonlyArray<string> => {
@@ -277,27 +285,43 @@ interface Ended {
 }
 
 /** Plays scenarios, one after the other, until one does not end as it must. */
-const playAll = ({ scenarios, seeds, trace }: Arguments): Ended => {
+const playAll = (options: Arguments): Ended => {
   let marks: Reached.Counts = {}
-  for (const scenario of scenarios) {
+  for (const scenario of options.scenarios) {
     const began = performance.now()
-    const report = Scenarios.play(scenario, { unproven: seeds.length > 0, ...(trace ? { trace: printTrace } : {}) })
+    const report = play(options, scenario)
     const failure = Scenarios.failureOf(report)
-    if (failure !== undefined) {
-      print(`FAILED scenario ${scenario.name}: ${failure.kind} ${failure.properties.join(", ")} at step ${failure.step}`)
-      print(failure.what)
-      print(`repeat: npm run sim -- --scenario ${scenario.name} --trace`)
-      return { code: exitCodes[failure.kind], marks }
-    }
+    if (failure !== undefined) return { code: reportScenario(scenario, failure), marks }
     marks = Reached.sum(marks, report.marks)
     print(`scenario ${scenario.name} ok: ${summaryOf(report, performance.now() - began)}`)
   }
   return { code: exitCodes.clean, marks }
 }
 
+/** Plays a scenario: what it leaves on the disk is proven where it is played alone. */
+const play = ({ seeds, trace }: Arguments, scenario: Scenario): Simulation.Report =>
+  Scenarios.play(scenario, { unproven: seeds.length > 0, ...(trace ? { trace: printTrace } : {}) })
+
+/** Reports a scenario that does not end as it must. Returns the exit code. */
+const reportScenario = ({ name }: Scenario, { kind, properties, step, what }: Simulation.Failure): number => {
+  print(`FAILED scenario ${name}: ${kind} ${properties.join(", ")} at step ${step}`)
+  print(what)
+  print(`repeat: npm run sim -- --scenario ${name} --trace`)
+  return exitCodes[kind]
+}
+
+/** The scenario that follows a run, where one does: each is played once. */
+const besides = ({ isEachWithScenario }: Arguments, { seed, steps }: Run, played: Set<Scenario>): Scenario | undefined => {
+  const scenario = Scenarios.besides(seed)
+  if (!isEachWithScenario || steps < withScenarioFrom || played.has(scenario)) return undefined
+  played.add(scenario)
+  return scenario
+}
+
 const printTrace = (step: number, atEpochMs: number, line: string): void => print(`${step} ${atEpochMs.toFixed(3)} ${line}`)
 
-const summary = (report: Simulation.Report, wallMs: number): string => `seed ${report.seed} ok: ${summaryOf(report, wallMs)}`
+const summary = (report: Simulation.Report, wallMs: number, scenario: Scenario | undefined): string =>
+  `seed ${report.seed} ok: ${summaryOf(report, wallMs)}${scenario === undefined ? "" : `, then scenario ${scenario.name} ok`}`
 
 const summaryOf = (report: Simulation.Report, wallMs: number): string =>
   `${report.commands} calls, ${report.records} records, ${report.fills} fills, ${report.crashes} crashes, `
@@ -312,6 +336,7 @@ const runAll = (options: Arguments, before: Reached.Counts = {}): number => {
     })
     : undefined
   let marks = before
+  const scenarios = new Set<Scenario>()
   const total = { records: 0, fills: 0, crashes: 0, commands: 0, simulatedMs: 0 }
   const began = performance.now()
   bar?.start(options.seeds.length, 0, total)
@@ -327,21 +352,29 @@ const runAll = (options: Arguments, before: Reached.Counts = {}): number => {
       ...request,
       ...(options.trace ? { trace: printTrace } : {})
     })
-    if (options.digests) print(`${given} ${report.digest}${report.failure === undefined ? "" : " failed"}`)
-    if (report.failure !== undefined) {
+    const scenario = report.failure === undefined ? besides(options, request, scenarios) : undefined
+    const played = scenario === undefined ? undefined : play(options, scenario)
+    const ofScenario = played === undefined ? undefined : Scenarios.failureOf(played)
+    const failure = report.failure ?? ofScenario
+    if (options.digests) print(`${given} ${report.digest}${played?.digest ?? ""}${failure === undefined ? "" : " failed"}`)
+    if (failure !== undefined) {
       bar?.stop()
-      if (many && !options.digests && !options.quiet) print(JSON.stringify(report.options))
-      if (!options.digests) reportFailure(options, request, report, report.failure)
-      return exitCodes[report.failure.kind]
+      if (options.digests) return exitCodes[failure.kind]
+      if (scenario !== undefined) return reportScenario(scenario, failure)
+      if (many && !options.quiet) print(JSON.stringify(report.options))
+      reportFailure(options, request, report, failure)
+      return exitCodes[failure.kind]
     }
-    marks = Reached.sum(marks, report.marks)
+    marks = Reached.sum(marks, Reached.sum(report.marks, played?.marks ?? {}))
     total.records += report.records
     total.fills += report.fills
     total.crashes += report.crashes
     total.commands += report.commands
     total.simulatedMs += report.simulatedMs
     if (bar !== undefined) bar.increment(1, total)
-    else if (!options.digests && (options.each || !options.quiet || !many)) print(summary(report, performance.now() - started))
+    else if (!options.digests && (options.each || !options.quiet || !many)) {
+      print(summary(report, performance.now() - started, scenario))
+    }
   }
   bar?.stop()
   if (many && !options.digests) {
@@ -383,6 +416,7 @@ interface Heard {
 const child = (options: Arguments, seeds: ReadonlyArray<string>): Promise<Heard> =>
   new Promise((resolve, reject) => {
     const words = ["--profile", options.profile, "--steps", String(options.steps), "--digests", "--quiet"]
+    if (!options.isEachWithScenario) words.push("--scenario", "none")
     const spawned = spawn(process.execPath, [...process.execArgv, fileURLToPath(import.meta.url), ...words], {
       stdio: ["ignore", "pipe", "inherit"],
       env: { ...process.env, SIM_SEEDS: seeds.join(",") }

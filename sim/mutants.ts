@@ -132,7 +132,8 @@ const judge = async (mutant: Mutant, first: number | undefined, { seeds, steps, 
    */
   const caughtIn = async (from: number, last: number): Promise<Verdict | undefined> => {
     for (let seed = from; seed <= last && others.length < mostOthers;) {
-      const words = ["--seed", String(seed), "--seeds", String(last - seed + 1), "--steps", String(steps), "--profile", mutant.profile]
+      const words = ["--seed", String(seed), "--seeds", String(last - seed + 1), "--steps", String(steps), "--profile", mutant.profile,
+        "--scenario", "none"]
       const program = [...flags, `--max-old-space-size=${mostMemoryMib}`, "dist/sim/main.js", ...words, "--quiet", "--raw"]
       const { code, isEndless, output } = await execute(process.execPath, program, copy, (last - seed + 1) * longestSeedMs)
       const match = failure.exec(output)

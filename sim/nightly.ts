@@ -101,7 +101,8 @@ const turn = async (profile: Options.Profile): Promise<void> => {
   for (let seed = first; seed < first + seedsAtOnce && !isOver();) {
     const full = BugFile.names(options.bugs).length >= options.most
     const { cut, output } = await run([
-      ...["--seed", String(seed), "--seeds", String(first + seedsAtOnce - seed), "--profile", profile, "--steps", String(options.steps)],
+      ...["--seed", String(seed), "--seeds", String(first + seedsAtOnce - seed), "--profile", profile, "--steps", String(options.steps),
+        "--scenario", "none"],
       ...["--quiet", "--each", "--bugs", options.bugs, ...(full ? ["--raw"] : [])]
     ])
     const heard = tally.hear(profile, output)

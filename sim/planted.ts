@@ -57,7 +57,7 @@ const prove = async (mutant: Mutant): Promise<{ readonly wrong: ReadonlyArray<st
     await plant(mutant, copy)
     const bugs = path.join(copy, "bugs")
     const began = performance.now()
-    const words = ["dist/sim/main.js", "--seed", "1", "--seeds", "100", "--steps", "400", "--profile", mutant.profile]
+    const words = ["dist/sim/main.js", "--seed", "1", "--seeds", "100", "--steps", "400", "--profile", mutant.profile, "--scenario", "none"]
     const found = await execute([...words, "--quiet", "--bugs", bugs], copy)
     const seconds = (performance.now() - began) / 1000
     const [name] = BugFile.names(bugs)

@@ -1,4 +1,5 @@
 /** Every scenario, by its name. */
+import * as crypto from "node:crypto"
 import * as Options from "../faults/Options.js"
 import { act, type Failure, type Report, type Request } from "../Simulation.js"
 import { accountsOfAnHour } from "./accountsOfAnHour.js"
@@ -143,8 +144,15 @@ export const failureOf = ({ failure, fills, records: step, simulatedMs: atMs }: 
     unproven: true
   })
 
-/** The scenarios of a name, or all for `all`; undefined where there is none of that name. */
+/** The scenario that belongs to a seed: consecutive numbers have one after the other, other seeds any. */
+export const besides = (seed: string): Scenario => {
+  const at = /^[0-9]{1,15}$/.test(seed) ? Number(seed) : crypto.createHash("sha256").update(seed).digest().readUInt32BE(0)
+  return scenarios[at % scenarios.length]!
+}
+
+/** The scenarios of a name, all for `all`, or no one for `none`; undefined where there is none of that name. */
 export const named = (name: string): ReadonlyArray<Scenario> | undefined => {
+  if (name === "none") return []
   const found = name === "all" ? scenarios : scenarios.filter((each) => each.name === name)
   return found.length === 0 ? undefined : found
 }

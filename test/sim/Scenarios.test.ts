@@ -62,6 +62,17 @@ describe("the command line", () => {
     expect(sim("--scenario", "nothing").status).toBe(64)
   })
 
+  test("plays each scenario behind one of as many consecutive seeds, where their runs are long", () => {
+    expect(new Set(names.map((_, at) => Scenarios.besides(String(1_000 + at))))).toEqual(new Set(Scenarios.scenarios))
+    expect(Scenarios.scenarios).toContain(Scenarios.besides("72548422c0"))
+    const seed = String(names.indexOf("index-price-of-zero"))
+    const behind = (...words: ReadonlyArray<string>): string | undefined => {
+      const { stdout } = sim("--seed", seed, "--profile", "calm", "--steps", "250", "--quiet", ...words)
+      return / ok: .*?(, then scenario .*)?$/m.exec(stdout)?.[1]
+    }
+    expect([behind(), behind("--scenario", "none")]).toEqual([", then scenario index-price-of-zero ok", undefined])
+  })
+
   test("tells in one line what is no kept failure", () => {
     const other = sim("--replay", path.join(root, "fixtures/bugs/kept-sums-add-up-715.bundle"))
     expect([other.status, other.stderr, other.stdout.split("\n").length]).toEqual([64, "", 2])
