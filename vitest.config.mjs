@@ -29,7 +29,7 @@ export default defineConfig({
     // A process for every suite would load the venue and its libraries anew for each, half a second of a processor every time.
     // Each worker runs one suite behind the other: what a suite takes (servers, processes, directories) it gives back.
     // Most of what V8 would make of code that runs for some seconds is not worth the making: it begins three times as late.
-    poolOptions: { forks: { isolate: false, execArgv: ["--max-semi-space-size=64", "--interrupt-budget=400000"] } },
+    poolOptions: { forks: { isolate: false, execArgv: ["--max-semi-space-size=64", "--interrupt-budget=400000", "--always-sparkplug"] } },
     // One more than there are cores: of those that start processes one or another waits.
     // All of them stay to the end: the pool lets a worker that is idle go twice while others work, and fails of the second time.
     maxWorkers: 3,
