@@ -454,7 +454,7 @@ describe("payments in line", () => {
         expect(few.driver.engine.state.fundingPool.atoms).toBe(0n)
         expect(Invariants.firstBroken(few.driver.engine.state)).toBeUndefined()
       }),
-      { numRuns: 15 }
+      { numRuns: 10 }
     )
     expect(longest).toBeGreaterThan(1)
   })

@@ -93,7 +93,7 @@ test("an account with many orders has the margins that its orders come to, as ma
       }
       expect(Invariants.firstBroken(driver.engine.state)).toBeUndefined()
     }),
-    { numRuns: 10 }
+    { numRuns: 7 }
   )
   expect(longest).toBeGreaterThan(2 * listedFrom)
 })

@@ -110,7 +110,7 @@ test("equals the decision at the same sequence and leaves the state as it was, w
         }
       }
     }),
-    { numRuns: 30 }
+    { numRuns: 20 }
   )
   expect(seen.filled).toBeGreaterThan(200)
   expect(seen.rested).toBeGreaterThan(200)

@@ -10,7 +10,7 @@ import { DiskError } from "../../src/journal/Disk.js"
 import { Journal } from "../../src/journal/Journal.js"
 import { Chain, CrashingDisk, digestsOf, generator, journalOver, replayed, session } from "./Harness.js"
 
-const seeds = Number(process.env["JOURNAL_SEEDS"] ?? 200)
+const seeds = Number(process.env["JOURNAL_SEEDS"] ?? 140)
 const firstSeed = Number(process.env["JOURNAL_FIRST_SEED"] ?? 1)
 const processes = 6
 

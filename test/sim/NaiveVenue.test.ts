@@ -292,7 +292,7 @@ const run = (seed: string, commands: number): number => {
 }
 
 test("engine and model come to the same on random records, and trade a lot", () => {
-  const seeds = Number(process.env["MODEL_SEEDS"] ?? 6)
+  const seeds = Number(process.env["MODEL_SEEDS"] ?? 4)
   const first = Number(process.env["MODEL_FIRST"] ?? 0)
   let fills = 0
   for (let seed = first; seed < first + seeds; seed++) fills += run(String(seed), 800)

@@ -13,7 +13,7 @@ import { Depositor } from "./Depositor.js"
 import { Followed } from "./Followed.js"
 import { Recorded } from "./Recorded.js"
 
-const disconnects = Number(process.env["DISCONNECTS"] ?? 2_000)
+const disconnects = Number(process.env["DISCONNECTS"] ?? 1_400)
 const restarts = 8
 /** Only ends what hangs, even on a machine that is busy otherwise. */
 const timeout = 60_000 + 60 * disconnects
