@@ -232,12 +232,16 @@ test("that the venue did not answer is told until the market is known, by the st
   expect(feed.failure.value).toBeDefined()
 })
 
-test("a market is a place of its own, and any text that is none is none", () => {
+test("a market is a place of its own, and any text that is no market's id is none", () => {
   expect(Places.parse("#/market/BTC-USDC-PERP")).toEqual({ page: "market", marketId: "BTC-USDC-PERP", userCode: "" })
   expect(Places.parse("#/market/")).toMatchObject({ page: "markets", marketId: "" })
   expect(Places.parse("#/market/%")).toMatchObject({ page: "markets" })
-  const odd = { page: "market", marketId: "A/B#C", userCode: "" } as const
-  expect(Places.parse(Places.linkTo(odd))).toEqual(odd)
+  // It would be the heading and the window's title of a page of the venue.
+  for (const text of ["Account frozen: call us", "A/B#C", "BTC-USDC-PERP now", "ACCOUNT-FROZEN-CALL-US-PERP", "btc-usdc-perp"]) {
+    expect(Places.parse(Places.link("market", text))).toEqual({ page: "markets", marketId: "", userCode: "" })
+  }
+  const place = { page: "market", marketId: "1000PEPE-USDC-PERP", userCode: "" } as const
+  expect(Places.parse(Places.linkTo(place))).toEqual(place)
 })
 
 test("an outcome says whether the same may be tried again: where it is unknown, or was not taken once more", () => {

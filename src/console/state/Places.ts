@@ -28,11 +28,17 @@ const decoded = (text: string): string => {
   }
 }
 
-const place = (page: Page, detail: string): Place => ({
-  page: page === "market" && detail === "" ? "markets" : page,
-  userCode: page === "connect" ? normalizedCode(detail) : "",
-  marketId: page === "market" ? detail : ""
-})
+/** A market's id: any other text of a link would stand as the heading and the window's title of a page of the venue. */
+const marketIdPattern = /^([A-Z0-9]{1,12}-){2}PERP$/
+
+const place = (page: Page, detail: string): Place => {
+  const marketId = page === "market" && marketIdPattern.test(detail) ? detail : ""
+  return {
+    page: page === "market" && marketId === "" ? "markets" : page,
+    userCode: page === "connect" ? normalizedCode(detail) : "",
+    marketId
+  }
+}
 
 /** The place for a `#` part; the first page where it names none. */
 export const parse = (hash: string): Place => {
