@@ -176,6 +176,13 @@ describe("a session", () => {
     expect(store.credential.ended.value).toContain("could not be told")
   })
 
+  test("that had ended already is signed out of like any other", async () => {
+    const { outside, store } = signedIn()
+    outside.on(`DELETE ${current}`, over)
+    await store.signIn.signOut()
+    expect([token(store), store.credential.ended.value]).toEqual([undefined, "You are signed out."])
+  })
+
   test("shows nothing to the next account that was asked for by the one before", async () => {
     const { outside, store } = signedIn()
     const { answer, come } = later()

@@ -78,9 +78,11 @@ export class SignIn {
 
   /** Signs out here at once; if the venue cannot be told, the user is informed. */
   async signOut(): Promise<void> {
-    const told = this.client.endSession()
+    const asked = this.client.endSession()
     this.credential.drop("You are signed out.")
-    if (hasFailed(await told) && this.credential.signed.value === undefined) {
+    const told = await asked
+    // A session that had ended already needs no telling.
+    if (hasFailed(told) && told.failure.code !== "unauthorized" && this.credential.signed.value === undefined) {
       this.credential.drop("You are signed out here. The venue could not be told: the session ends there by itself within 12 hours.")
     }
   }
