@@ -81,6 +81,7 @@ describe("a session", () => {
     expect(outside.ceremonies).toEqual([])
     expect(store.signIn.task.failure.value?.message).toContain("Something between you and the venue answered")
     const held = signedIn()
+    held.outside.on(`GET ${account}/api-keys`, undefined)
     for (const answer of [between(undefined), between({ key: "gone" }), between(undefined, 204)]) {
       held.outside.on(`DELETE ${account}/api-keys/key_1`, answer)
       expect(await held.store.apiKeys.revoke("key_1")).toBe(false)
@@ -366,6 +367,19 @@ describe("passkeys", () => {
     })
   })
 
+  test("one that was removed behind a lost answer, or elsewhere, is not listed any more", async () => {
+    const { outside, store } = withRegistration()
+    const both = ok({ passkeys: [{ credentialId: "abc" }, { credentialId: "def" }] })
+    for (const answer of [undefined, refused(404, "not_found")]) {
+      outside.on(`GET ${account}/passkeys`, both)
+      await store.passkeys.list.load()
+      outside.on(`DELETE ${account}/passkeys/abc`, answer).on(`GET ${account}/passkeys`, ok({ passkeys: [{ credentialId: "def" }] }))
+      expect(await store.passkeys.remove("abc")).toBe(false)
+      expect(store.passkeys.removing.failure.value).toBeDefined()
+      expect(store.passkeys.list.value.value?.passkeys).toEqual([{ credentialId: "def" }])
+    }
+  })
+
   test("the last one stays", async () => {
     const { outside, store } = withRegistration()
     outside.on(`DELETE ${account}/passkeys/abc`, refused(409, "last_passkey"))
@@ -514,8 +528,19 @@ test("a key is revoked, and the list read again", async () => {
   outside.on(`DELETE ${account}/api-keys/key_1`, ok({})).on(`GET ${account}/api-keys`, ok({ keys: [] }))
   expect(await store.apiKeys.revoke("key_1")).toBe(true)
   expect(outside.asked).toEqual([`DELETE ${account}/api-keys/key_1`, `GET ${account}/api-keys`])
-  outside.on(`DELETE ${account}/api-keys/key_1`, refused(404, "not_found"))
-  expect(await store.apiKeys.revoke("key_1")).toBe(false)
+})
+
+test("a key that was revoked behind a lost answer, or elsewhere, is not listed as active any more", async () => {
+  const { outside, store } = signedIn()
+  for (const answer of [undefined, refused(404, "not_found")]) {
+    outside.on(`GET ${account}/api-keys`, ok({ keys: [{ keyId: "key_1", state: "active" }] }))
+    await store.apiKeys.list.load()
+    outside.on(`DELETE ${account}/api-keys/key_1`, answer)
+      .on(`GET ${account}/api-keys`, ok({ keys: [{ keyId: "key_1", state: "revoked" }] }))
+    expect(await store.apiKeys.revoke("key_1")).toBe(false)
+    expect(store.apiKeys.revoking.failure.value).toBeDefined()
+    expect(store.apiKeys.list.value.value?.keys).toEqual([{ keyId: "key_1", state: "revoked" }])
+  }
 })
 
 describe("an agent", () => {

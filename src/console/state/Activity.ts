@@ -1,7 +1,7 @@
 /** The account's security events (sign-ins, passkeys and keys), newest first. */
 import type { Client } from "./Client.js"
 import type { SecurityEvent } from "./Contract.js"
-import { hasFailed, type Result } from "./Failure.js"
+import type { Result } from "./Failure.js"
 import { Reading, Task } from "./Task.js"
 
 export interface Events {
@@ -30,10 +30,7 @@ export class Activity {
 
   /** Signs out all other sessions; returns whether that succeeded. The events are then read again, since this is one of them. */
   async signOutElsewhere(): Promise<boolean> {
-    const ended = await this.ending.run(async (): Promise<Result<true>> => {
-      const told = await this.client.endOtherSessions()
-      return hasFailed(told) ? told : { value: true }
-    })
+    const ended = await this.ending.run(() => this.client.endOtherSessions())
     if (ended === undefined) return false
     await this.list.load()
     return true

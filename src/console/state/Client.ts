@@ -40,12 +40,12 @@ export class Client {
   }
 
   /** Ends a session: the one that is signed in, unless another one's token is given. */
-  endSession(token?: string): Promise<Result<unknown>> {
+  endSession(token?: string): Promise<Result<true>> {
     return this.end("/v1/auth/sessions/current", token === undefined ? nothing : { token })
   }
 
   /** Ends every other session of the account. */
-  endOtherSessions(): Promise<Result<unknown>> {
+  endOtherSessions(): Promise<Result<true>> {
     return this.end("/v1/auth/sessions/others")
   }
 
@@ -53,7 +53,7 @@ export class Client {
     return this.ask("GET", `${this.account}/passkeys`)
   }
 
-  removePasskey(credentialId: string, removal: Contract.PasskeyRemoval): Promise<Result<unknown>> {
+  removePasskey(credentialId: string, removal: Contract.PasskeyRemoval): Promise<Result<true>> {
     return this.end(`${this.account}/passkeys/${segment(credentialId)}`, { body: removal })
   }
 
@@ -204,8 +204,9 @@ export class Client {
   }
 
   /** A DELETE that the venue answers without a body. */
-  private end(path: string, more: Partial<Sent> = nothing): Promise<Result<unknown>> {
-    return this.told("DELETE", path, more, ({ status }) => status === 204)
+  private async end(path: string, more: Partial<Sent> = nothing): Promise<Result<true>> {
+    const ended = await this.told("DELETE", path, more, ({ status }) => status === 204)
+    return Failure.hasFailed(ended) ? ended : { value: true }
   }
 
   /** A request that the venue answers with a body that states its version: a proxy's page may be JSON too, or empty. */

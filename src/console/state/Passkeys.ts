@@ -49,11 +49,11 @@ export class Passkeys {
       const assertion = await assert(this.client, this.outside, "remove_passkey", goesOn)
       if (hasFailed(assertion)) return assertion
       const answer = await this.client.removePasskey(credentialId, { assertion: assertion.value })
-      return hasFailed(answer) ? answer : { value: true }
+      // Whatever was answered, or nothing: the list tells what has become of it.
+      if (goesOn()) await this.list.load()
+      return answer
     })
-    if (removed === undefined) return false
-    await this.list.load()
-    return true
+    return removed !== undefined
   }
 
   clear(): void {
