@@ -18,7 +18,7 @@ const held = ({ clientName, principalKind }: ApiKey) =>
     </q>
   )
 
-const columns = (ask: (key: ApiKey) => void): ReadonlyArray<Column<ApiKey>> => [
+const columns = (isBusy: boolean, ask: (key: ApiKey) => void): ReadonlyArray<Column<ApiKey>> => [
   { title: "Key", isName: true, cell: ({ displayPrefix }) => <code>{displayPrefix}…</code> },
   { title: "State", cell: ({ state }) => <span class={`state ${state}`}>{words(state)}</span> },
   { title: "May", cell: ({ scopes }) => scopeList(scopes) },
@@ -34,7 +34,17 @@ const columns = (ask: (key: ApiKey) => void): ReadonlyArray<Column<ApiKey>> => [
     isAction: true,
     cell: (key) =>
       key.state === "active"
-        ? <button type="button" class="small" aria-label={`Revoke ${key.displayPrefix}`} onClick={() => ask(key)}>Revoke</button>
+        ? (
+          <button
+            type="button"
+            class="small"
+            aria-label={`Revoke ${key.displayPrefix}`}
+            disabled={isBusy}
+            onClick={() => ask(key)}
+          >
+            Revoke
+          </button>
+        )
         : null
   }
 ]
@@ -46,9 +56,6 @@ export const ApiKeysPage = ({ store: { apiKeys }, title }: { readonly store: Sto
   const close = (): void => {
     asked.value = undefined
     apiKeys.revoking.clear()
-  }
-  const revoke = async ({ keyId }: ApiKey): Promise<void> => {
-    if (await apiKeys.revoke(keyId)) close()
   }
   return (
     <>
@@ -65,7 +72,7 @@ export const ApiKeysPage = ({ store: { apiKeys }, title }: { readonly store: Sto
         {({ keys }) => (
           <Table
             label="API keys"
-            columns={columns((chosen) => asked.value = chosen)}
+            columns={columns(apiKeys.revoking.isBusy.value, (chosen) => asked.value = chosen)}
             rows={keys}
             keyOf={({ keyId }) => keyId}
             empty="No key yet. A program gets one by asking you for it: connect an agent."
@@ -77,7 +84,7 @@ export const ApiKeysPage = ({ store: { apiKeys }, title }: { readonly store: Sto
           title="Revoke this key?"
           action="Revoke it"
           task={apiKeys.revoking}
-          onConfirm={() => void revoke(key)}
+          onConfirm={() => apiKeys.revoke(key.keyId)}
           onClose={close}
         >
           <p>

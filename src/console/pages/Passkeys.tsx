@@ -17,7 +17,7 @@ const maxNameLength = 64
 
 const nameOf = ({ credentialId, displayName }: Passkey): string => displayName === "" ? `Passkey ${short(credentialId)}` : displayName
 
-const columns = (isOnly: boolean, ask: (passkey: Passkey) => void): ReadonlyArray<Column<Passkey>> => [
+const columns = (isOnly: boolean, isBusy: boolean, ask: (passkey: Passkey) => void): ReadonlyArray<Column<Passkey>> => [
   { title: "Passkey", isName: true, cell: nameOf },
   { title: "Added", cell: ({ createdAtEpochMs }) => <Moment atEpochMs={createdAtEpochMs} /> },
   { title: "Last used", cell: ({ lastUsedAtEpochMs }) => <Moment atEpochMs={lastUsedAtEpochMs} /> },
@@ -28,7 +28,17 @@ const columns = (isOnly: boolean, ask: (passkey: Passkey) => void): ReadonlyArra
     cell: (passkey) =>
       isOnly
         ? <span class="soft">the only one</span>
-        : <button type="button" class="small" aria-label={`Remove ${nameOf(passkey)}`} onClick={() => ask(passkey)}>Remove</button>
+        : (
+          <button
+            type="button"
+            class="small"
+            aria-label={`Remove ${nameOf(passkey)}`}
+            disabled={isBusy}
+            onClick={() => ask(passkey)}
+          >
+            Remove
+          </button>
+        )
   }
 ]
 
@@ -79,9 +89,6 @@ export const PasskeysPage = ({ store: { passkeys }, title }: { readonly store: S
     asked.value = undefined
     passkeys.removing.clear()
   }
-  const remove = async ({ credentialId }: Passkey): Promise<void> => {
-    if (await passkeys.remove(credentialId)) close()
-  }
   return (
     <>
       <Title title={title} />
@@ -90,7 +97,7 @@ export const PasskeysPage = ({ store: { passkeys }, title }: { readonly store: S
         {({ passkeys: all }) => (
           <Table
             label="Passkeys"
-            columns={columns(all.length < 2, (passkey) => asked.value = passkey)}
+            columns={columns(all.length < 2, passkeys.removing.isBusy.value, (passkey) => asked.value = passkey)}
             rows={all}
             keyOf={({ credentialId }) => credentialId}
             empty="No passkey."
@@ -103,7 +110,7 @@ export const PasskeysPage = ({ store: { passkeys }, title }: { readonly store: S
           title="Remove this passkey?"
           action="Remove it"
           task={passkeys.removing}
-          onConfirm={() => void remove(chosen)}
+          onConfirm={() => passkeys.remove(chosen.credentialId)}
           onClose={close}
         >
           <p>

@@ -1,13 +1,13 @@
 /** The account's money, positions, and open orders, each of which can be cancelled. Refreshed every few seconds. */
 import { useEffect } from "preact/hooks"
 import { ofBalance } from "../parts/BalanceFigures.js"
+import { canceling, FailedCancels } from "../parts/Canceling.js"
 import { Gain } from "../parts/Gain.js"
 import { Moment } from "../parts/Moment.js"
 import { ofPosition } from "../parts/PositionColumns.js"
 import { Read, Section } from "../parts/Section.js"
 import { type Column, Table } from "../parts/Table.js"
 import { Title } from "../parts/Title.js"
-import { Trouble } from "../parts/Trouble.js"
 import type * as Contract from "../state/Contract.js"
 import * as Places from "../state/Places.js"
 import type { Portfolio } from "../state/Portfolio.js"
@@ -40,38 +40,8 @@ const orderColumns = (portfolio: Portfolio): ReadonlyArray<Column<Contract.Order
   { title: "Quantity", isNumber: true, cell: ({ quantity }) => decimal(quantity) },
   { title: "Filled", isNumber: true, cell: ({ filledQuantity }) => decimal(filledQuantity) },
   { title: "Placed", cell: ({ createdAtEpochMs }) => <Moment atEpochMs={createdAtEpochMs} /> },
-  { title: "Cancel", isAction: true, cell: (order) => <Cancel order={order} portfolio={portfolio} /> }
+  canceling(portfolio)
 ]
-
-/** A short description that tells an order from others. */
-const told = ({ marketId, price, quantity, side }: Contract.Order): string =>
-  `${side} ${decimal(quantity)} ${marketId}${price === undefined ? "" : ` at ${decimal(price)}`}`
-
-const Cancel = ({ order, portfolio }: { readonly order: Contract.Order; readonly portfolio: Portfolio }) => {
-  const isBusy = portfolio.taskOf(order.orderId).isBusy.value
-  return (
-    <button
-      type="button"
-      class="small"
-      aria-label={`Cancel: ${told(order)}`}
-      disabled={isBusy}
-      onClick={() => void portfolio.cancel(order)}
-    >
-      {isBusy ? "Cancelling…" : "Cancel"}
-    </button>
-  )
-}
-
-/** Failed cancels, above the orders: each can be repeated unchanged. */
-const Failed = ({ orders, portfolio }: { readonly orders: ReadonlyArray<Contract.Order>; readonly portfolio: Portfolio }) => (
-  <>
-    {orders.map((order) => {
-      const failure = portfolio.taskOf(order.orderId).failure.value
-      if (failure === undefined) return null
-      return <Trouble key={order.orderId} subject={told(order)} failure={failure} again={() => void portfolio.cancel(order)} />
-    })}
-  </>
-)
 
 export const PortfolioPage = ({ store: { every, portfolio }, title }: { readonly store: Store; readonly title: string }) => {
   useEffect(() => {
@@ -109,7 +79,7 @@ export const PortfolioPage = ({ store: { every, portfolio }, title }: { readonly
         <Read of={portfolio.orders}>
           {({ more, orders }) => (
             <>
-              <Failed orders={orders} portfolio={portfolio} />
+              <FailedCancels orders={orders} portfolio={portfolio} />
               <Table
                 label="Open orders"
                 columns={orderColumns(portfolio)}

@@ -30,20 +30,19 @@ const Elsewhere = ({ activity }: { readonly activity: Activity }) => {
     isAsked.value = false
     activity.ending.clear()
   }
-  const end = async (): Promise<void> => {
-    if (await activity.signOutElsewhere()) close()
-  }
   return (
     <>
       <p>
-        <button type="button" onClick={() => isAsked.value = true}>Sign out everywhere else</button>
+        <button type="button" disabled={activity.ending.isBusy.value} onClick={() => isAsked.value = true}>
+          Sign out everywhere else
+        </button>
       </p>
       {isAsked.value && (
         <Confirm
           title="Sign out everywhere else?"
           action="Sign out there"
           task={activity.ending}
-          onConfirm={() => void end()}
+          onConfirm={() => activity.signOutElsewhere()}
           onClose={close}
         >
           <p>

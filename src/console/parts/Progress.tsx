@@ -48,9 +48,6 @@ const GiveUp = ({ funds, transfer, transfers }: Props) => {
     isAsked.value = false
     givingUp.clear()
   }
-  const giveUp = async (): Promise<void> => {
-    if (await funds.giveUp(transfers, transfer.id)) close()
-  }
   return (
     <>
       <button type="button" onClick={() => isAsked.value = true}>Give it up</button>
@@ -59,7 +56,7 @@ const GiveUp = ({ funds, transfer, transfers }: Props) => {
           title={`Give this ${transfer.kind} up?`}
           action="Give it up"
           task={givingUp}
-          onConfirm={() => void giveUp()}
+          onConfirm={() => funds.giveUp(transfers, transfer.id)}
           onClose={close}
         >
           <p>

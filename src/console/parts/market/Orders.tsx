@@ -4,10 +4,10 @@ import type * as Contract from "../../state/Contract.js"
 import type { Trading } from "../../state/market/Trading.js"
 import type { Portfolio } from "../../state/Portfolio.js"
 import { decimal, words } from "../../state/Words.js"
+import { canceling, FailedCancels } from "../Canceling.js"
 import { Confirm } from "../Confirm.js"
 import { Moment } from "../Moment.js"
 import { type Column, Table } from "../Table.js"
-import { Trouble } from "../Trouble.js"
 
 interface Props {
   readonly marketId: string
@@ -15,9 +15,6 @@ interface Props {
   readonly portfolio: Portfolio
   readonly trading: Trading
 }
-
-const told = ({ price, quantity, side }: Contract.Order): string =>
-  `${side} ${decimal(quantity)}${price === undefined ? "" : ` at ${decimal(price)}`}`
 
 const rulesOf = ({ autoClose, postOnly, reduceOnly }: Contract.Order): string =>
   [postOnly && "post only", reduceOnly && "reduce only", autoClose !== undefined && "with exits"].filter((rule) => rule !== false).join(
@@ -35,21 +32,7 @@ const columns = (portfolio: Portfolio): ReadonlyArray<Column<Contract.Order>> =>
   { title: "Filled", isNumber: true, cell: ({ filledQuantity }) => decimal(filledQuantity) },
   { title: "Rules", cell: (order) => rulesOf(order) || <span class="soft">none</span> },
   { title: "Placed", cell: ({ createdAtEpochMs }) => <Moment atEpochMs={createdAtEpochMs} /> },
-  {
-    title: "Cancel",
-    isAction: true,
-    cell: (order) => (
-      <button
-        type="button"
-        class="small"
-        aria-label={`Cancel: ${told(order)}`}
-        disabled={portfolio.taskOf(order.orderId).isBusy.value}
-        onClick={() => void portfolio.cancel(order)}
-      >
-        {portfolio.taskOf(order.orderId).isBusy.value ? "Cancelling…" : "Cancel"}
-      </button>
-    )
-  }
+  canceling(portfolio)
 ]
 
 export const Orders = ({ marketId, orders, portfolio, trading }: Props) => {
@@ -58,25 +41,21 @@ export const Orders = ({ marketId, orders, portfolio, trading }: Props) => {
     isAsked.value = false
     trading.cancelingAll.clear()
   }
-  const cancelAll = async (): Promise<void> => {
-    if (await trading.cancelAll(marketId)) done()
-  }
   return (
     <>
-      {orders.map((order) => {
-        const failure = portfolio.taskOf(order.orderId).failure.value
-        return failure === undefined
-          ? null
-          : <Trouble key={order.orderId} subject={told(order)} failure={failure} again={() => void portfolio.cancel(order)} />
-      })}
+      <FailedCancels orders={orders} portfolio={portfolio} />
       <Table label="Open orders" columns={columns(portfolio)} rows={orders} keyOf={({ orderId }) => orderId} empty="No open order here." />
-      {orders.length > 0 && <button type="button" onClick={() => isAsked.value = true}>Cancel all in this market</button>}
+      {orders.length > 0 && (
+        <button type="button" disabled={trading.cancelingAll.task.isBusy.value} onClick={() => isAsked.value = true}>
+          Cancel all in this market
+        </button>
+      )}
       {isAsked.value && (
         <Confirm
           title="Cancel all open orders?"
           action="Cancel them"
           task={trading.cancelingAll.task}
-          onConfirm={() => void cancelAll()}
+          onConfirm={() => trading.cancelAll(marketId)}
           onClose={done}
         >
           <p>

@@ -1,6 +1,6 @@
 /** The account's positions: liquidation price, take-profit and stop-loss, and closing them now. */
 import { useSignal } from "@preact/signals"
-import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks"
+import { useId, useState } from "preact/hooks"
 import type * as Contract from "../../state/Contract.js"
 import type { Fault, Terms } from "../../state/market/Draft.js"
 import { entriesOf, type Leg, noteOf } from "../../state/market/Exits.js"
@@ -10,7 +10,6 @@ import { Check } from "../Check.js"
 import { Confirm } from "../Confirm.js"
 import { ofPosition } from "../PositionColumns.js"
 import { type Column, Table } from "../Table.js"
-import { Trouble } from "../Trouble.js"
 
 interface Props {
   readonly trading: Trading
@@ -48,23 +47,19 @@ interface ExitsProps {
 
 /** The dialog that sets take-profit and stop-loss, or removes them where a field is left empty. */
 const ExitsDialog = ({ onClose, position, terms, trading, triggers }: ExitsProps) => {
-  const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
   // What was set when the fields were filled; what is set may change while they are open.
   const [shown] = useState(() => trading.exitsOf(position))
   const entries = useSignal(entriesOf(shown))
   const hasPending = triggers.some(({ status }) => status === "pending")
   const faults = useSignal<ReadonlyArray<Fault>>([])
-  useLayoutEffect(() => dialog.current?.showModal(), [])
-  const { task } = trading.exiting
-  useEffect(() => () => trading.exiting.clear(), [])
   const { stopLoss, takeProfit } = entries.value
   const isEmpty = takeProfit.text.trim() === "" && stopLoss.text.trim() === ""
-  const save = async (event: Event): Promise<void> => {
-    event.preventDefault()
+  const save = async (): Promise<boolean> => {
     const came = await trading.exit(position, terms, entries.value, shown)
-    if (came === true) dialog.current?.close()
-    else if (came !== false) faults.value = came
+    if (typeof came === "boolean") return came
+    faults.value = came
+    return false
   }
   const field = (name: Leg, label: string) => {
     const fault = faults.value.find((each) => each.field === name)
@@ -100,30 +95,29 @@ const ExitsDialog = ({ onClose, position, terms, trading, triggers }: ExitsProps
     )
   }
   return (
-    <dialog ref={dialog} aria-labelledby={id} onClose={onClose}>
-      <h2 id={id}>Take profit and stop loss</h2>
-      <form onSubmit={(event) => void save(event)}>
-        <p>
-          Of the whole position ({named(position)}), in the place of all that is set for it. Each closes it at the market when the mark
-          comes to its price. {hasPending && "Those of open orders stay unless you remove both."}
-        </p>
-        {field("takeProfit", "Take profit at")}
-        {field("stopLoss", "Stop loss at")}
-        <Trouble failure={task.failure.value} />
-        <div class="actions">
-          <button type="button" onClick={() => dialog.current?.close()}>Leave it</button>
-          <button type="submit" class="primary" disabled={task.isBusy.value}>
-            {task.isBusy.value ? "Working…" : isEmpty ? "Remove both" : "Set"}
-          </button>
-        </div>
-      </form>
-    </dialog>
+    <Confirm
+      title="Take profit and stop loss"
+      action={isEmpty ? "Remove both" : "Set"}
+      look="primary"
+      leave="Leave it"
+      task={trading.exiting.task}
+      onConfirm={save}
+      onClose={onClose}
+    >
+      <p>
+        Of the whole position ({named(position)}), in the place of all that is set for it. Each closes it at the market when the mark comes
+        to its price. {hasPending && "Those of open orders stay unless you remove both."}
+      </p>
+      {field("takeProfit", "Take profit at")}
+      {field("stopLoss", "Stop loss at")}
+    </Confirm>
   )
 }
 
 const columns = (
   triggersOf: (marketId: string) => ReadonlyArray<Contract.TriggerPair>,
   terms: Terms,
+  { closing, exiting }: Trading,
   ask: (position: Contract.Position, what: "close" | "exits") => void
 ): ReadonlyArray<Column<Contract.Position>> => [
   { title: "Market", isName: true, cell: ({ marketId }) => marketId },
@@ -140,11 +134,21 @@ const columns = (
             type="button"
             class="small"
             aria-label={`Exits of ${named(position)}`}
+            disabled={exiting.task.isBusy.value}
             onClick={() => ask(position, "exits")}
           >
             Exits
           </button>
-        )} <button type="button" class="small" aria-label={`Close ${named(position)}`} onClick={() => ask(position, "close")}>Close</button>
+        )}{" "}
+        <button
+          type="button"
+          class="small"
+          aria-label={`Close ${named(position)}`}
+          disabled={closing.task.isBusy.value}
+          onClick={() => ask(position, "close")}
+        >
+          Close
+        </button>
       </>
     )
   }
@@ -157,15 +161,13 @@ export const Positions = ({ positions, terms, trading, triggers }: Props) => {
   const done = (): void => {
     asked.value = undefined
     trading.closing.clear()
-  }
-  const close = async (chosen: Contract.Position): Promise<void> => {
-    if (await trading.close(chosen)) done()
+    trading.exiting.clear()
   }
   return (
     <>
       <Table
         label="Positions"
-        columns={columns(triggersOf, terms, (chosen, question) => asked.value = { position: chosen, what: question })}
+        columns={columns(triggersOf, terms, trading, (chosen, question) => asked.value = { position: chosen, what: question })}
         rows={positions}
         keyOf={({ positionId }) => positionId}
         empty="No open position."
@@ -178,7 +180,7 @@ export const Positions = ({ positions, terms, trading, triggers }: Props) => {
           title="Close this position?"
           action="Close it"
           task={trading.closing.task}
-          onConfirm={() => void close(position)}
+          onConfirm={() => trading.close(position)}
           onClose={done}
         >
           <p>
