@@ -1,16 +1,9 @@
 /** Which figure stands under which title: a figure under another's title looks as right as the right one. */
-import * as esbuild from "esbuild"
-import * as fs from "node:fs"
-import * as os from "node:os"
-import * as path from "node:path"
-import { pathToFileURL } from "node:url"
-import { afterAll, expect, test } from "vitest"
+import { expect, test } from "vitest"
 import { ofBalance } from "../../src/console/parts/BalanceFigures.js"
 import { kinds } from "../../src/console/parts/EventKinds.js"
 import type * as Contract from "../../src/console/state/Contract.js"
-
-const folder = fs.mkdtempSync(path.join(os.tmpdir(), "venue-shown-"))
-afterAll(() => fs.rmSync(folder, { recursive: true, force: true }))
+import { built, elements, textOf } from "./Parts.js"
 
 interface Column {
   readonly title: string
@@ -21,55 +14,13 @@ interface Parts {
   readonly ofMarket: ReadonlyArray<Column>
   readonly ofPosition: ReadonlyArray<Column>
   readonly Figures: (props: object) => unknown
+  readonly Announced: (props: object) => unknown
 }
 
-/** What is shown as the pages are built, from their own files: they need no document as long as nobody paints them. */
-const parts = async (): Promise<Parts> => {
-  const outfile = path.join(folder, "parts.mjs")
-  await esbuild.build({
-    stdin: {
-      contents: `export { ofMarket } from "./parts/MarketColumns.js"
-        export { ofPosition } from "./parts/PositionColumns.js"
-        export { Figures } from "./parts/market/Figures.js"`,
-      resolveDir: "src/console",
-      loader: "ts"
-    },
-    bundle: true,
-    format: "esm",
-    platform: "neutral",
-    mainFields: ["module", "main"],
-    outfile,
-    jsx: "automatic",
-    jsxImportSource: "preact",
-    tsconfig: "src/console/tsconfig.json",
-    logLevel: "silent"
-  })
-  return await import(pathToFileURL(outfile).href) as Parts
-}
-
-const { Figures, ofMarket, ofPosition } = await parts()
-
-interface Node {
-  readonly type: string | ((props: object) => unknown)
-  readonly props: { readonly children?: unknown }
-}
-
-/** The text of what is shown. */
-const textOf = (shown: unknown): string => {
-  if (typeof shown === "string" || typeof shown === "number") return String(shown)
-  if (Array.isArray(shown)) return shown.map(textOf).join("")
-  if (typeof shown !== "object" || shown === null) return ""
-  const { props, type } = shown as Node
-  return textOf(typeof type === "function" ? type(props) : props.children)
-}
-
-/** The elements of a kind in what is shown, in order. */
-const elements = (shown: unknown, kind: string): ReadonlyArray<string> => {
-  if (Array.isArray(shown)) return shown.flatMap((each) => elements(each, kind))
-  if (typeof shown !== "object" || shown === null) return []
-  const { props, type } = shown as Node
-  return type === kind ? [textOf(shown)] : elements(props.children, kind)
-}
+const { Announced, Figures, ofMarket, ofPosition } = await built<Parts>(`export { ofMarket } from "./parts/MarketColumns.js"
+  export { ofPosition } from "./parts/PositionColumns.js"
+  export { Announced } from "./parts/market/Announced.js"
+  export { Figures } from "./parts/market/Figures.js"`)
 
 const row = (columns: ReadonlyArray<Column>, of: object): Readonly<Record<string, string>> =>
   Object.fromEntries(columns.map(({ cell, title }) => [title, textOf(cell(of))]))
@@ -131,7 +82,7 @@ test("a position has each of its figures under its own title", () => {
 const figures = { "24 hours": "1.50\u00a0%", "Volume, 24 h": "104.00", "Funding, 8 h": "0.0400\u00a0%" }
 
 const marketSession = { state: "open", nextCloseEpochMs: 0, nextOpenEpochMs: 0 }
-const market = { marketId: "BTC-USDC-PERP", status: "open", marketSession, market: { marketSession } }
+const market = { marketId: "BTC-USDC-PERP", status: "open", marketSession, market: {} }
 
 test("a market in the list has each of its figures under its own title, in percent as the venue says it in basis points", () => {
   const Market = "BTC-USDC-PERP"
@@ -147,15 +98,74 @@ test("a market in the list has each of its figures under its own title, in perce
   })
 })
 
-test("a market at a glance has each of its figures under its own name, and no price where nobody has traded", () => {
-  const glance = (told: object | undefined) => {
-    const shown = Figures({ feed: { stats: { value: told } }, market })
-    const names = elements(shown, "dt")
-    return Object.fromEntries(elements(shown, "dd").map((text, at) => [names[at]!, text.trim()]))
-  }
+/** Each figure of a market at a glance under its name. */
+const glance = (told: object | undefined, of: object = market) => {
+  const shown = Figures({ feed: { stats: { value: told } }, market: of })
+  const names = elements(shown, "dt").map(textOf)
+  return Object.fromEntries(elements(shown, "dd").map((each, at) => [names[at]!, textOf(each).trim()]))
+}
+
+test("a market at a glance has each of its figures under its own name, and no price where there is none", () => {
   expect(glance(stats)).toEqual({ Mark: "101.0", Index: "102.0", Last: "103.0", ...figures, Status: "Open" })
   expect(Object.values(glance(undefined)).slice(0, -1)).toEqual(["–", "–", "–", "–", "–", "–"])
-  expect(glance({ ...stats, lastPrice: "0.0" })["Last"]).toBe("–")
+  // The venue says zero of what nobody has traded yet, or of what has no index yet.
+  const none = { ...stats, lastPrice: "0.0", marketData: { markPrice: "0.0", indexPrice: "0.0", stale: false } }
+  expect(glance(none)).toMatchObject({ Mark: "–", Index: "–", Last: "–" })
+  expect(row(ofMarket, { market, stats: none })).toMatchObject({ Mark: "–" })
+})
+
+test("a delisting is told with its time, and once it has taken effect with the final price, wherever the market is", () => {
+  const effectiveAtEpochMs = Date.UTC(2026, 11, 3)
+  const at = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" }).format(effectiveAtEpochMs)
+  const told = (status: string, delisting: object) => {
+    const of = { ...market, status, market: { delisting: { effectiveAtEpochMs, ...delisting } } }
+    return [glance(stats, of)["Status"], row(ofMarket, { market: of, stats })["Status"]]
+  }
+  expect(told("open", { state: "announced" })).toEqual([`Open delisting at ${at}`, `Open delisting at ${at}`])
+  const price = `Halted delisted at ${at}, final price 1,101.0`
+  for (const state of ["settling", "settled"]) expect(told("halted", { state, finalPrice: "1101.0" })).toEqual([price, price])
+})
+
+test("announced terms are told beside the present ones, those that change alone and each by its unit", () => {
+  const tiers = (...bps: ReadonlyArray<number>) =>
+    bps.map((maintenanceMarginBps, at) => ({ notionalThresholdAtoms: String(at * 1_500_000_000), maintenanceMarginBps }))
+  const now = {
+    underlyingSymbol: "BTC1000",
+    logoUrl: "a",
+    minQuantity: "0.001",
+    maxQuantity: "1000.000",
+    initialMarginBps: 500,
+    maintenanceMarginTiers: tiers(250),
+    maxLeverageX: 20,
+    makerFeeBps: 0,
+    fundingIntervalMs: 3_600_000,
+    fundingCapE9: 40_000_000
+  }
+  const announced = {
+    ...now,
+    effectiveAtEpochMs: Date.UTC(2026, 11, 3),
+    underlyingSymbol: "BTC2000",
+    logoUrl: "b",
+    maxQuantity: "2000.000",
+    initialMarginBps: 1_000,
+    maintenanceMarginTiers: tiers(250, 500),
+    maxLeverageX: 10,
+    fundingIntervalMs: 28_800_000,
+    fundingCapE9: 7_500_000
+  }
+  const shown = Announced({ market: { ...now, announced } })
+  expect(elements(shown, "time").map((each) => each.props["dateTime"])).toEqual(["2026-12-03T00:00:00.000Z"])
+  const values = elements(shown, "dd").map(textOf)
+  expect(Object.fromEntries(elements(shown, "dt").map((each, at) => [textOf(each), values[at]]))).toEqual({
+    "Underlying symbol": "BTC2000, now BTC1000",
+    "Max quantity": "2,000.000, now 1,000.000",
+    "Initial margin": "10.00\u00a0%, now 5.00\u00a0%",
+    "Maintenance margin tiers": "2.50\u00a0% from 0.00, 5.00\u00a0% from 1,500.00, now 2.50\u00a0% from 0.00",
+    "Max leverage": "10x, now 20x",
+    "Funding interval": "28800 s, now 3600 s",
+    "Funding cap": "0.7500\u00a0%, now 4.0000\u00a0%"
+  })
+  for (const market of [now, { ...now, announced: { ...now, logoUrl: "b" } }]) expect(Announced({ market })).toBeNull()
 })
 
 test("a security event is told in its own words", () => {

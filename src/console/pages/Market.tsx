@@ -1,6 +1,7 @@
 /** One market: chart, book, trades, the order form, and the account's positions and activity there. */
 import { useEffect, useMemo } from "preact/hooks"
 import type { Line, Mark } from "../chart/Canvas.js"
+import { Announced } from "../parts/market/Announced.js"
 import { Book } from "../parts/market/Book.js"
 import { Chart } from "../parts/market/Chart.js"
 import { Figures, Link } from "../parts/market/Figures.js"
@@ -95,6 +96,7 @@ const Shown = ({ market, opened, store }: Props) => {
   return (
     <>
       <Figures feed={feed} market={market} />
+      <Announced market={terms} />
       <div class="market">
         <Chart marketId={marketId} priceScale={terms.priceScale} candles={candles} lines={lines} marks={marks} />
         <Book feed={feed} priceScale={terms.priceScale} own={own} take={(price) => trading.ticket.enter({ orderType: "limit", price })} />

@@ -2,7 +2,8 @@
 import { funding, percent } from "../state/market/Decimals.js"
 import type { Quoted } from "../state/Markets.js"
 import * as Places from "../state/Places.js"
-import { decimal, direction, money, words } from "../state/Words.js"
+import { direction, money, price, words } from "../state/Words.js"
+import { Delisting } from "./Delisting.js"
 import type { Column } from "./Table.js"
 
 const missing = <span class="soft">–</span>
@@ -13,7 +14,7 @@ export const ofMarket: ReadonlyArray<Column<Quoted>> = [
     isName: true,
     cell: ({ market: { marketId } }) => <a href={Places.link("market", marketId)}>{marketId}</a>
   },
-  { title: "Mark", isNumber: true, cell: ({ stats }) => stats === undefined ? missing : decimal(stats.marketData.markPrice) },
+  { title: "Mark", isNumber: true, cell: ({ stats }) => price(stats?.marketData.markPrice) },
   {
     title: "24 hours",
     isNumber: true,
@@ -28,12 +29,13 @@ export const ofMarket: ReadonlyArray<Column<Quoted>> = [
   },
   {
     title: "Status",
-    cell: ({ market: { marketSession, status }, stats }) => (
+    cell: ({ market: { market, marketSession, status }, stats }) => (
       <>
         <span class={status === "open" && marketSession.state === "open" ? "state active" : "state"}>
           {status === "open" ? words(marketSession.state) : words(status)}
         </span>
         {stats?.marketData.stale === true && <span class="state">Index stale</span>}
+        <Delisting market={market} />
       </>
     )
   }

@@ -1,11 +1,15 @@
 /** The venue's values in readable form: money, times, lifetimes, scopes, and kinds of events. */
 import type { Scope } from "./Contract.js"
 
-/** A decimal string with digits grouped in threes, and a minus sign as wide as a digit. Nothing is rounded or omitted. */
-export const decimal = (text: string): string => {
-  const [, sign = "", whole = text, fraction = ""] = /^(-?)([0-9]+)(\.[0-9]+)?$/.exec(text) ?? []
-  return `${sign === "" ? "" : "\u2212"}${whole.replaceAll(/\B(?=(?:[0-9]{3})+$)/g, ",")}${fraction}`
-}
+/**
+ * A decimal string with digits grouped in threes, and a minus sign as wide as a digit. Nothing is rounded or omitted; any other text stays.
+ */
+export const decimal = (text: string): string =>
+  text.replace(/^(-?)([0-9]+)(?=\.[0-9]|$)/, (_, sign: string, whole: string) =>
+    `${sign && "\u2212"}${whole.replaceAll(/\B(?=(?:[0-9]{3})+$)/g, ",")}`)
+
+/** A price; a dash where there is none, of which the venue says zero. */
+export const price = (text = ""): string => /[1-9]/.test(text) ? decimal(text) : "\u2013"
 
 /** An amount of money: to the cent, or to as many further digits as it has. */
 export const money = (text: string): string => decimal(text.replace(/(\.[0-9]{2}[0-9]*?)0+$/, "$1"))

@@ -2,7 +2,8 @@
 import type * as Contract from "../../../client/venue/Contract.js"
 import type { Feed } from "../../state/market/Feed.js"
 import { funding, percent } from "../../state/market/Decimals.js"
-import { decimal, direction, money, words } from "../../state/Words.js"
+import { direction, money, price, words } from "../../state/Words.js"
+import { Delisting } from "../Delisting.js"
 import { Moment } from "../Moment.js"
 
 /** The state of the connection; announced when it changes, which is rare. */
@@ -21,10 +22,8 @@ export const Link = ({ feed }: { readonly feed: Feed }) => {
   )
 }
 
-const statusOf = ({ market: { delisting }, marketSession, status }: Contract.MarketSnapshot): string =>
-  delisting !== undefined
-    ? `Delisting: ${words(delisting.state)}`
-    : status !== "open"
+const statusOf = ({ marketSession, status }: Contract.MarketSnapshot): string =>
+  status !== "open"
     ? words(status)
     : marketSession.state === "open"
     ? "Open"
@@ -42,12 +41,10 @@ const Session = ({ market }: { readonly market: Contract.MarketSnapshot }) => {
           {state === "closed" ? "opens" : "closes"} <Moment atEpochMs={next} />
         </span>
       )}
+      <Delisting market={market.market} />
     </>
   )
 }
-
-/** The last trade's price; the venue says zero where nobody has traded yet, which is no price. */
-const lastOf = ({ lastPrice }: Contract.Stats): string => /[1-9]/.test(lastPrice) ? decimal(lastPrice) : "\u2013"
 
 export const Figures = ({ feed, market }: { readonly feed: Feed; readonly market: Contract.MarketSnapshot }) => {
   const stats = feed.stats.value
@@ -56,18 +53,18 @@ export const Figures = ({ feed, market }: { readonly feed: Feed; readonly market
     <dl class="figures compact">
       <div>
         <dt>Mark</dt>
-        <dd>{data === undefined ? "\u2013" : decimal(data.markPrice)}</dd>
+        <dd>{price(data?.markPrice)}</dd>
       </div>
       <div>
         <dt>Index</dt>
         <dd>
-          {data === undefined ? "\u2013" : decimal(data.indexPrice)}
+          {price(data?.indexPrice)}
           {data?.stale === true && <span class="state">stale</span>}
         </dd>
       </div>
       <div>
         <dt>Last</dt>
-        <dd>{stats === undefined ? "\u2013" : lastOf(stats)}</dd>
+        <dd>{price(stats?.lastPrice)}</dd>
       </div>
       <div>
         <dt>24 hours</dt>
