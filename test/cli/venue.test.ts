@@ -694,6 +694,40 @@ describe("the command", () => {
     await close()
   })
 
+  it("shows what is announced of a market beside what holds, and its delisting, and why a draft has none", async () => {
+    const { marketId, ...parameters } = JSON.parse(fs.readFileSync("fixtures/market.json", "utf8"))
+    const { effectiveAtEpochMs: _, ...terms } = announcedTerms({
+      ...({} as MarketView),
+      announced: { effectiveAtEpochMs: 1, parameters: marketParameters("LINK") },
+      parameters: marketParameters("LINK")
+    })!
+    // What an announcement repeats is no change.
+    const present = { ...parameters, ...terms }
+    const announced = { ...terms, effectiveAtEpochMs: 1_796_021_282_693, maxLeverageX: 5 }
+    const listed = async (market: object, ...args: ReadonlyArray<string>) => {
+      const markets = [{ marketId, status: "open", parameters: present, ...market }]
+      const { close, tool } = await answeringAt({
+        "GET /v1/operator/markets": { version: "operator-markets/v1", markets, journalSequence: 7 }
+      })
+      const { code, stderr, stdout } = await tool("market", ...args)
+      await close()
+      return { code, stderr, lines: stdout.split("\n").map((each) => each.split("│").slice(1, -1).map((cell) => cell.trim())) }
+    }
+    const shown = await listed({ announced }, "show", marketId)
+    expect(shown.lines.find(([name]) => name === "parameter")).toEqual(["parameter", "value", "announced for 2026-11-30T06:48:02.693Z"])
+    expect(shown.lines.filter(([, , then = ""]) => then !== "").slice(1)).toEqual([
+      ["maxLeverageX", String(present.maxLeverageX), "5"]
+    ])
+    const delisting = { state: "settled", effectiveAtEpochMs: 1_796_021_282_693, finalPrice: "14.25" }
+    const delisted = await listed({ status: "halted", delisting }, "show", marketId)
+    expect(delisted.lines).toContainEqual(["delisting", "settled 2026-11-30T06:48:02.693Z, final price 14.25"])
+    const draft = await listed({ status: "draft" }, "delist", marketId, "--yes")
+    expect([draft.code, draft.stderr]).toEqual([1,
+      expect.stringMatching(/^refused: .*\nLINK-USDC-PERP is in draft: only a listed market/)])
+    const open = await listed({}, "delist", marketId, "--yes")
+    expect([open.code, open.stderr]).toEqual([1, expect.not.stringContaining("is in")])
+  })
+
   it("says at once that a venue's certificate is not trusted, and does not ask again", async () => {
     let connections = 0
     const [cert, key] = ["cert", "key"].map((kind) => fs.readFileSync(`fixtures/tls/test-only.${kind}.pem`))

@@ -6,8 +6,10 @@ import * as Option from "effect/Option"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import * as fs from "node:fs"
+import * as Market from "../../domain/Market.js"
 import * as Fields from "../../edge/http/Fields.js"
 import { PutMarketBody } from "../../edge/operator/MarketBody.js"
+import type { Delisting } from "../../edge/markets/Snapshot.js"
 import type { MarketPreview } from "../../edge/operator/previewMarket.js"
 import { Ended, usage } from "../Exit.js"
 import * as Format from "../replay/Format.js"
@@ -118,6 +120,9 @@ const previewLines = (preview: typeof MarketPreview.Type, effectiveAtEpochMs = 0
 
 const marketsOf = (parsed: Options.Of<typeof Options.remote>) => looking(parsed, Operator.listMarkets)
 
+const delistingText = ({ effectiveAtEpochMs, finalPrice, state }: typeof Delisting.Type): string =>
+  `${state} ${Format.time(effectiveAtEpochMs)}${finalPrice === undefined ? "" : `, final price ${finalPrice}`}`
+
 /** Lists the markets. */
 export const list = (parsed: Options.Of<typeof Options.marketList>) =>
   Effect.gen(function*() {
@@ -134,7 +139,7 @@ export const list = (parsed: Options.Of<typeof Options.marketList>) =>
         String(parameters.takerFeeBps),
         [
           ...(announced === undefined ? [] : [`parameters at ${Format.time(announced.effectiveAtEpochMs)}`]),
-          ...(delisting === undefined ? [] : [`delisting ${delisting.state} ${Format.time(delisting.effectiveAtEpochMs)}`])
+          ...(delisting === undefined ? [] : [`delisting ${delistingText(delisting)}`])
         ].join(", ")
       ])
     ))
@@ -149,14 +154,23 @@ export const show = (parsed: Options.Of<typeof Options.marketShow>) =>
       const text = `there is no market ${parsed.marketId}; venue market list tells which there are`
       return yield* new Ended({ code: refusedCode, text })
     }
-    const { announced, marketId, parameters, status } = found
+    const { announced, delisting, marketId, parameters, status } = found
     if (parsed.json) return yield* Console.log(JSON.stringify({ marketId, ...parameters }, undefined, 2))
-    yield* Console.log(Format.table(["parameter", "value"], [
-      ["marketId", marketId],
-      ["status", status],
-      ...Object.entries(parameters).map(([name, value]) => [name, valueText(value)]),
-      ...(announced === undefined ? [] : [["announced for", Format.time(announced.effectiveAtEpochMs)]])
-    ]))
+    const toCome = new Map<string, unknown>(Object.entries(announced ?? {}))
+    // What is announced stands beside what holds now, where it is another value.
+    const row = (name: string, value: unknown) => {
+      const [now, then] = [valueText(value), valueText(toCome.get(name) ?? value)]
+      return announced === undefined ? [name, now] : [name, now, now === then ? "" : then]
+    }
+    yield* Console.log(Format.table(
+      ["parameter", "value", ...(announced === undefined ? [] : [`announced for ${Format.time(announced.effectiveAtEpochMs)}`])],
+      [
+        row("marketId", marketId),
+        row("status", status),
+        ...(delisting === undefined ? [] : [row("delisting", delistingText(delisting))]),
+        ...Object.entries(parameters).map(([name, value]) => row(name, value))
+      ]
+    ))
   })
 
 /**
@@ -174,6 +188,15 @@ const withdraw = (parsed: Options.Of<typeof Options.delist>) =>
     }
   })
 
+/** A refusal to delist, with its reason where the market is in draft: the venue's own words are of moves between statuses. */
+const whyNotDelisted = (parsed: Options.Of<typeof Options.delist>, target: Operator.Target, key: string, refused: Operator.Refused) =>
+  Effect.map(listedBefore({ key: Option.none() }, target, key, parsed.marketId), (market) =>
+    market === undefined || Market.isListed(market.status) ? refused : new Operator.Refused({
+      status: refused.status,
+      code: refused.code,
+      text: `${refused.text}\n${market.marketId} is in ${market.status}: only a listed market is delisted, and nobody sees this one`
+    }))
+
 /** Delists a market, or withdraws an announced delisting. */
 export const delist = (parsed: Options.Of<typeof Options.delist>) =>
   Effect.gen(function*() {
@@ -186,7 +209,13 @@ export const delist = (parsed: Options.Of<typeof Options.delist>) =>
     if (atEpochMs === undefined && !parsed.yes) {
       yield* beSure(`Delist ${parsed.marketId} at once and close every position in it, for good?`, "delists", "nothing was done")
     }
-    yield* Effect.flatMap(against(parsed, (target, key) => Operator.delist(target, key, parsed.marketId, atEpochMs)), sayDone)
+    yield* Effect.flatMap(
+      against(parsed, (target, key) =>
+        Operator.delist(target, key, parsed.marketId, atEpochMs).pipe(
+          Effect.catchTag("Refused", (refused) => Effect.flatMap(whyNotDelisted(parsed, target, key, refused), Effect.fail))
+        )),
+      sayDone
+    )
   })
 
 const overwritten = (feed: string): string =>
