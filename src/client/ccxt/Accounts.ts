@@ -55,8 +55,8 @@ export class Accounts extends Prices {
    * `marginRatio` is the maintenance margin relative to it; at 1 the account is liquidated. Both are read just after the positions.
    */
   override async fetchPositions(symbols: Strings = undefined, params: Dict = {}): Promise<Array<Position>> {
-    await this.loadMarkets()
-    const only = symbols?.length === 1 ? { symbol: this.market(symbols[0]).symbol } : {}
+    const chosen = await this.chosen(symbols)
+    const only = symbols?.length === 1 ? { symbol: chosen[0] } : {}
     const response = await this.request("v2/positions", "private", "GET", { ...only, ...params })
     const positions = this.asList(response)
     if (positions.length === 0) return []
@@ -87,8 +87,8 @@ export class Accounts extends Prices {
     limit: Int = undefined,
     params: Dict = {}
   ): Promise<Array<Position>> {
-    await this.loadMarkets()
-    const wanted = symbols?.map((symbol) => this.market(symbol).id)
+    const chosen = await this.chosen(symbols)
+    const wanted = symbols === undefined ? undefined : chosen.map((symbol) => this.market(symbol).id)
     const target = {
       accountId: await this.loadAccountId(),
       limit: Description.maxPage,
@@ -176,8 +176,7 @@ export class Accounts extends Prices {
     limit: Int = undefined,
     params: Dict = {}
   ): Promise<Array<FundingHistory>> {
-    await this.loadMarkets()
-    const market = symbol === undefined ? undefined : this.market(symbol)
+    const market = await this.marketOf(symbol)
     const target = { accountId: await this.loadAccountId(), ...this.listing(since, Description.maxListed), ...params }
     const count = limit ?? Description.maxListed
     const found: Array<Dict> = []

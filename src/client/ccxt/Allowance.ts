@@ -52,15 +52,21 @@ export class Allowance {
   /** Counts a request that is about to be sent and returns 0; or returns how long to wait before trying again, in milliseconds. */
   take(nowEpochMs: number): number {
     if (this.limit === undefined) return 0
-    this.forgetIfSetBack(nowEpochMs)
+    const waitMs = this.waitMs(nowEpochMs)
+    if (waitMs > 0) return waitMs
     if (nowEpochMs >= this.endsAtEpochMs) {
       this.remaining = this.limit
       this.endsAtEpochMs = nowEpochMs + windowMs
       this.isExpected = true
     }
-    if (this.remaining <= 0 && this.limit > 0) return this.endsAtEpochMs - nowEpochMs
     this.remaining--
     return 0
+  }
+
+  /** How long the next request would have to wait, in milliseconds. */
+  waitMs(nowEpochMs: number): number {
+    this.forgetIfSetBack(nowEpochMs)
+    return this.limit !== undefined && this.limit > 0 && this.remaining <= 0 ? Math.max(0, this.endsAtEpochMs - nowEpochMs) : 0
   }
 
   /** No window can end this late, so the clock was set back and the end is no longer known. */

@@ -98,6 +98,11 @@ export class Delivery extends Exchange {
     }
   }
 
+  /** Whether a request would have to wait now. */
+  protected isUsedUp(api: "private" | "public"): boolean {
+    return this.enableRateLimit === true && this.allowances[api].waitMs(this.milliseconds()) > 0
+  }
+
   /** Takes over an answer's limit for the credential or address that asked; `rateLimit` is the interval over which calls may be spread. */
   private hearLimit(responseHeaders: Dict, requestHeaders: unknown): void {
     const isKeyed = typeof requestHeaders === "object" && requestHeaders !== null && "Authorization" in requestHeaders

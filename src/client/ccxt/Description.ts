@@ -109,6 +109,9 @@ export const timeframes = Object.fromEntries(
 /** Most orders in one batch. */
 export const maxPlaced = 32
 
+/** How soon the markets are read anew again for a symbol that is not known, in milliseconds. */
+export const seekAgainMs = 10_000
+
 /** Most concurrent requests where one is sent for each market. */
 export const readsAtOnce = 8
 

@@ -34,7 +34,13 @@ interface Listed {
   readonly keeps?: (row: Dict) => boolean
 }
 
+/** The venue's names of markets. */
+const perpetual = /^([A-Z0-9]+)-([A-Z0-9]+)-PERP$/
+
 export class Markets extends Delivery {
+  /** When the markets were last read anew for one that was not known. */
+  private soughtAtEpochMs = -Infinity
+
   override describe(): Dict {
     const base: Dict = super.describe()
     const known: Dict = base["has"]
@@ -212,7 +218,10 @@ export class Markets extends Delivery {
   /** These markets' symbols, or all of them where none are named. */
   protected async chosen(symbols: Strings): Promise<ReadonlyArray<string>> {
     await this.loadMarkets()
-    return symbols === undefined ? this.symbols : symbols.map((symbol) => this.market(symbol).symbol)
+    if (symbols === undefined) return this.symbols
+    const chosen: Array<string> = []
+    for (const symbol of symbols) chosen.push((await this.loadMarket(symbol)).symbol)
+    return chosen
   }
 
   /** Reads something for each of these markets, by symbol: one request for each, a few at a time. The first failure ends it. */
@@ -266,9 +275,50 @@ export class Markets extends Delivery {
     return atoms === undefined ? undefined : this.parseNumber(Precise.stringDiv(atoms, "1000000"))
   }
 
+  /** A load that failed is forgotten: the library would keep it, and every later call would fail with it. */
+  override async loadMarkets(reload = false, params: Dict = {}): ReturnType<Delivery["loadMarkets"]> {
+    const loading = super.loadMarkets(reload, params)
+    const held = this.marketsLoading
+    try {
+      return await loading
+    } catch (error) {
+      if (this.marketsLoading === held) this.marketsLoading = undefined as never
+      throw error
+    }
+  }
+
+  /**
+   * A market by its symbol. The markets are read anew for one that is not known, since it may have been listed meanwhile: not again within
+   * `seekAgainMs`, so that a symbol that nobody has does not cost a request for each call.
+   */
   protected async loadMarket(symbol: string): Promise<MarketInterface> {
     await this.loadMarkets()
+    if (symbol !== undefined && this.markets?.[symbol] === undefined && this.markets_by_id?.[symbol] === undefined) {
+      const isDue = Math.abs(this.milliseconds() - this.soughtAtEpochMs) >= Description.seekAgainMs
+      if (isDue) this.soughtAtEpochMs = this.milliseconds()
+      await this.loadMarkets(isDue)
+    }
     return this.market(symbol)
+  }
+
+  /** The market of a symbol that may be left out. */
+  protected async marketOf(symbol: Str): Promise<MarketInterface | undefined> {
+    if (symbol !== undefined) return await this.loadMarket(symbol)
+    await this.loadMarkets()
+    return undefined
+  }
+
+  /** A market by its id. One that was listed since the markets were read has the same symbol as it will have when they are read anew. */
+  override safeMarket(
+    marketId: Str = undefined,
+    market: Market = undefined,
+    delimiter: Str = undefined,
+    marketType: Str = undefined
+  ): MarketInterface {
+    const found = super.safeMarket(marketId, market, delimiter, marketType)
+    const [, base, quote] = found.id === undefined ? perpetual.exec(found.symbol ?? "") ?? [] : []
+    if (base === undefined || quote === undefined) return found
+    return { ...found, id: found.symbol, symbol: `${base}/${quote}:USDC`, base, quote, settle: "USDC" }
   }
 
   protected required(symbol: Str, method: string): string {

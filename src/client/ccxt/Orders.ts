@@ -20,8 +20,8 @@ import { entryErrorName, refusedEarlier } from "./Refusals.js"
 
 export class Orders extends Money {
   override async fetchOrder(id: string, symbol: Str = undefined, params: Dict = {}): Promise<Order> {
-    await this.loadMarkets()
-    const scope = symbol === undefined ? {} : { symbol: this.market(symbol).symbol }
+    const market = await this.marketOf(symbol)
+    const scope = market === undefined ? {} : { symbol: market.symbol }
     const { clientOrderId, ...rest }: Dict = params
     const orderId = await this.resolveId(id, clientOrderId)
     const response = await this.request("v2/orders/{orderId}", "private", "GET", { orderId, ...scope, ...rest })
@@ -121,8 +121,7 @@ export class Orders extends Money {
     limit: Int = undefined,
     params: Dict = {}
   ): Promise<Array<Trade>> {
-    await this.loadMarkets()
-    const market = symbol === undefined ? undefined : this.market(symbol)
+    const market = await this.marketOf(symbol)
     const response = await this.request("v2/trades", "private", "GET", {
       ...(market === undefined ? undefined : { symbol: market.symbol }),
       ...this.listing(since, limit),
@@ -143,7 +142,7 @@ export class Orders extends Money {
     params: Dict = {}
   ): Promise<Array<Trade>> {
     const order = await this.fetchOrder(id, symbol, params)
-    const market = this.market(order.symbol)
+    const market = await this.loadMarket(order.symbol!)
     const found = new Map<string, Trade>()
     let filled: Str = "0"
     let from = order.timestamp ?? 0
@@ -275,8 +274,7 @@ export class Orders extends Money {
     if (Closing.askedFor(params).isTrigger) {
       throw new NotSupported(`${this.id} what closes positions by itself is listed by fetchOpenOrders() alone, while it is set`)
     }
-    await this.loadMarkets()
-    const market = symbol === undefined ? undefined : this.market(symbol)
+    const market = await this.marketOf(symbol)
     const response = await this.request("v2/orders", "private", "GET", {
       ...(market === undefined ? undefined : { symbol: market.symbol }),
       ...(status === undefined ? undefined : { status }),

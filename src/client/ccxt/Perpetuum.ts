@@ -15,6 +15,7 @@ import {
   type Int,
   InvalidOrder,
   type MarketInterface,
+  NetworkError,
   NotSupported,
   type Num,
   type Order,
@@ -216,6 +217,7 @@ export class Perpetuum extends Watching {
     if (placed.length > 0) return this.inOne(placed)
     const position = await this.fetchPosition(symbol)
     if (position.side === undefined) throw new InvalidOrder(`${this.id} there is no position in ${position.symbol ?? symbol}`)
+    await this.renewMarkets()
     const { against, contracts } = closing(position)
     const meant = side === "buy" ? "long" : side === "sell" ? "short" : side
     if (meant !== undefined && meant !== position.side) {
@@ -263,6 +265,7 @@ export class Perpetuum extends Watching {
     const [odd] = Object.keys(params)
     if (odd !== undefined) throw new NotSupported(`${this.id} closeAllPositions() does not take ${odd}`)
     const held = await this.fetchPositions()
+    if (held.length > 0) await this.renewMarkets()
     const requests = held.flatMap((position) => this.closingOrders(position))
     const orders: Array<Order> = []
     for (let at = 0; at < requests.length; at += Description.maxPlaced) {
@@ -276,11 +279,24 @@ export class Perpetuum extends Watching {
     })
   }
 
+  /**
+   * Reads the markets anew, since one may have been listed or have a smaller largest order than when they were read last. Where that would
+   * have to wait, or the venue does not answer it, closing goes by those that are known.
+   */
+  private async renewMarkets(): Promise<void> {
+    if (this.isUsedUp("public")) return
+    try {
+      await this.loadMarkets(true)
+    } catch (error) {
+      if (!(error instanceof NetworkError)) throw error
+    }
+  }
+
   /** The reduce-only market orders that close a position: several where it is larger than an order may be. */
   private closingOrders(position: Position): Array<OrderRequest> {
     const symbol = position.symbol ?? ""
     const { against, contracts } = closing(position)
-    const most = this.numberToString(this.market(symbol).limits.amount?.max ?? contracts)
+    const most = this.numberToString(this.markets?.[symbol]?.limits.amount?.max ?? contracts)
     const requests: Array<OrderRequest> = []
     for (let rest: Str = this.numberToString(contracts); Precise.stringGt(rest, "0"); rest = Precise.stringSub(rest, most)) {
       const amount = Number(Precise.stringMin(rest, most))
@@ -316,7 +332,7 @@ export class Perpetuum extends Watching {
     const pair = orders.find(({ id }) => Closing.isTriggerId(id))
     if (pair !== undefined) throw new NotSupported(`${this.id} ${pair.id} is no order: cancelOrder() cancels it`)
     const accountId = await this.prepared(Description.cancelBatchPath, params, async () => {
-      await this.loadMarkets()
+      await this.chosen(orders.map(({ symbol }) => symbol))
       return await this.loadAccountId()
     })
     const entries = orders.map(({ id, symbol }) => ({ accountId, marketId: this.market(symbol).id, orderId: id }))
@@ -334,8 +350,8 @@ export class Perpetuum extends Watching {
   override async cancelAllOrders(symbol: Str = undefined, params: Dict = {}): Promise<Array<Order>> {
     const { isTrigger, rest } = Closing.askedFor(params)
     if (isTrigger) return await this.cancelTriggers(symbol, rest)
-    await this.prepared(Description.cancelAllPath, params, () => this.loadMarkets())
-    const scope = symbol === undefined ? {} : { symbol: this.market(symbol).symbol }
+    const market = await this.prepared(Description.cancelAllPath, params, () => this.marketOf(symbol))
+    const scope = market === undefined ? {} : { symbol: market.symbol }
     const response = this.asDict(await this.request(Description.cancelAllPath, "private", "POST", { ...scope, ...rest }))
     return [this.safeOrder({ info: response, status: "canceled", timestamp: this.safeInteger(response, "timestamp"), ...scope })]
   }

@@ -89,10 +89,7 @@ export class Triggers extends Orders {
 
   /** Cancels all take-profits and stop-losses, in one market or in all. */
   protected async cancelTriggers(symbol: Str, params: Dict): Promise<Array<Order>> {
-    const market = await this.prepared(Description.triggersPath, params, async () => {
-      await this.loadMarkets()
-      return symbol === undefined ? undefined : this.market(symbol)
-    })
+    const market = await this.prepared(Description.triggersPath, params, () => this.marketOf(symbol))
     const info = await this.sendTriggersCancel(market, Closing.askedFor(params).rest)
     const scope = market === undefined ? {} : { symbol: market.symbol }
     return [this.safeOrder({ info, status: "canceled", timestamp: this.safeInteger(info, "decidedAtEpochMs"), ...scope })]
@@ -205,8 +202,8 @@ export class Triggers extends Orders {
 
   /** All pairs of the account, or those of one market. */
   private async fetchTriggers(symbol: Str, params: Dict = {}): Promise<Array<Dict>> {
-    await this.loadMarkets()
-    const target = { accountId: await this.loadAccountId(), ...(symbol === undefined ? undefined : { marketId: this.market(symbol).id }) }
+    const market = await this.marketOf(symbol)
+    const target = { accountId: await this.loadAccountId(), ...(market === undefined ? undefined : { marketId: market.id }) }
     const response = this.asDict(await this.request(Description.triggersPath, "private", "GET", { ...target, ...params }))
     return this.safeList(response, "triggers", [])
   }

@@ -173,9 +173,9 @@ export class Watching extends Triggers {
     params: Dict = {}
   ): Promise<Array<Position>> {
     this.takesNone("watchPositions", params)
-    await this.loadMarkets()
+    const chosen = await this.chosen(symbols)
     // As elsewhere in the library, an empty list stands for all.
-    const wanted = symbols === undefined || symbols.length === 0 ? undefined : symbols.map((symbol) => this.market(symbol).symbol)
+    const wanted = symbols === undefined || symbols.length === 0 ? undefined : chosen
     const told = (position: Dict & { readonly marketId: string }): Told<Position> => {
       const market = this.safeMarket(position.marketId)
       return [position.marketId, market.symbol, this.nativePosition(position, market)]
@@ -219,11 +219,6 @@ export class Watching extends Triggers {
   /** Whether calls return everything held rather than only what is new, as the library's `newUpdates` option has it. */
   private isWhole(): boolean {
     return this.newUpdates === false
-  }
-
-  private async marketOf(symbol: Str): Promise<MarketInterface | undefined> {
-    await this.loadMarkets()
-    return symbol === undefined ? undefined : this.market(symbol)
   }
 
   /** A method and not a getter, since the library reads every property of an exchange while constructing it. */
