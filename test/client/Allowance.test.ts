@@ -1,8 +1,8 @@
 /** The class sends as many requests as the venue's answers allow, and waits only when they say that nothing is left. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest"
 import { Allowance } from "../../src/client/ccxt/Allowance.js"
 import { Perpetuum } from "../../src/client/ccxt/Perpetuum.js"
-import { type Answer, answered as answeredWith, ScriptedVenue } from "./ScriptedVenue.js"
+import { type Answer, answered as answeredWith, market, ScriptedVenue } from "./ScriptedVenue.js"
 
 const start = 1_700_000_000_000
 const headers = (limit: number, remaining: number, reset: number) => ({
@@ -86,11 +86,12 @@ describe("the class", () => {
     venue = await ScriptedVenue.start()
     exchange = new Perpetuum({ hostname: `127.0.0.1:${venue.port}`, apiKey: "pk_development_k_s", accountId: "acc_1" })
     exchange.milliseconds = () => atEpochMs
-    exchange.sleep = (waitMs: number) => {
-      waits.push(waitMs)
-      atEpochMs += waitMs
-      return Promise.resolve()
-    }
+    Object.assign(exchange, {
+      pause: async (waitMs: number) => {
+        waits.push(waitMs)
+        atEpochMs += waitMs
+      }
+    })
     // The library's own throttler, which would spread calls over the minute, is not used.
     exchange.throttler = undefined
   })
@@ -130,5 +131,30 @@ describe("the class", () => {
     venue.script(answered(0, 60), answered(0, 60), answered(0, 60))
     for (let count = 0; count < 3; count++) await key()
     expect(waits).toEqual([])
+  })
+
+  test("sends nothing that waited when it was closed, and a command that may have acted tells its outcome", async () => {
+    const closing = new Perpetuum({ hostname: `127.0.0.1:${venue.port}`, apiKey: "pk_development_k_s", accountId: "acc_1" })
+    venue.script(answeredWith([market]), answered(0, 60))
+    await closing.loadMarkets()
+    await closing.request("v1/api-keys/current", "private", "GET")
+    const placed = closing.createOrder("BTC/USDC:USDC", "limit", "buy", 1, 100)
+    const read = closing.fetchBalance()
+    const refused = Promise.all([placed, read].map((call) => expect(call).rejects.toMatchObject({ name: "ExchangeClosedByUser" })))
+    await vi.waitFor(() => expect(closing).toMatchObject({ waits: { size: 2 } }))
+    await closing.close()
+    await refused
+    expect(venue.seen).toHaveLength(2)
+
+    closing.enableRateLimit = false
+    closing.options["retryDelayMs"] = 60_000
+    const seen = answeredWith({ outcome: "accepted" })
+    venue.script({ status: 502, body: "{}" }, seen, answeredWith({ canceled: 1, timestamp: start }))
+    const canceled = closing.cancelAllOrders()
+    await vi.waitFor(() => expect(closing).toMatchObject({ waits: { size: 1 } }))
+    await closing.close()
+    expect(await canceled).toMatchObject([{ info: { canceled: 1 } }])
+    const [lost, , repeated] = venue.seen
+    expect(repeated!.headers["idempotency-key"]).toBe(lost!.headers["idempotency-key"])
   })
 })

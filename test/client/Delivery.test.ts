@@ -162,10 +162,11 @@ describe("an answer as scripted", () => {
     let sleptMs = 0
     const { milliseconds } = exchange
     exchange.milliseconds = () => milliseconds.call(exchange) + sleptMs
-    exchange.sleep = () => {
-      sleptMs += 600_000
-      return Promise.resolve()
-    }
+    Object.assign(exchange, {
+      pause: async () => {
+        sleptMs += 600_000
+      }
+    })
     await expect(exchange.cancelAllOrdersAfter(0)).rejects.toMatchObject({ name: "ExchangeNotAvailable" })
     expect(venue.seen).toHaveLength(1)
   })

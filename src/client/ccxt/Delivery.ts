@@ -6,6 +6,7 @@ import { BaseError, type Dict, Exchange, ExchangeError, NetworkError, type Nulla
 import { clientOrderIdOf } from "../venue/ClientOrderId.js"
 import { isTooNewToForget, mayBeMissing } from "../venue/CommandKey.js"
 import { isConflict, isDecision } from "../venue/Refusal.js"
+import { nodePlatform } from "../venue/NodePlatform.js"
 import { isOf, nativeVersion } from "../venue/Rest.js"
 import { Allowance } from "./Allowance.js"
 import * as Description from "./Description.js"
@@ -73,6 +74,8 @@ export class Delivery extends Exchange {
   declare readonly baseURL?: string
   /** The rate limits of the API key, and of the address for requests without a key. */
   private readonly allowances = { private: new Allowance(), public: new Allowance() }
+  /** What ends each wait before a request. */
+  private readonly waits = new Set<(cause: Error) => void>()
   /** The request for the key's account, while it is under way. */
   private askedAccountId: Promise<string> | undefined
 
@@ -94,8 +97,29 @@ export class Delivery extends Exchange {
     for (;;) {
       const waitMs = allowance.take(this.milliseconds())
       if (waitMs === 0) return
-      await this.sleep(waitMs)
+      await this.pause(waitMs)
     }
+  }
+
+  /** Waits before a request. The library's own wait has no end, and would keep the process alive. */
+  protected pause(waitMs: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const cancel = nodePlatform.after(waitMs, () => {
+        this.waits.delete(end)
+        resolve()
+      })
+      const end = (cause: Error): void => {
+        cancel()
+        reject(cause)
+      }
+      this.waits.add(end)
+    })
+  }
+
+  /** Ends what waits before it is sent, or sent again: it is not sent. */
+  protected endWaits(cause: Error): void {
+    for (const end of this.waits) end(cause)
+    this.waits.clear()
   }
 
   /** Whether a request would have to wait now. */
@@ -207,7 +231,7 @@ export class Delivery extends Exchange {
         const mayHelp = told === undefined ? isLost : told.retryable
         if (!mayHelp || attempt >= attempts) throw error
         const patienceMs = this.safeInteger(this.options, "retryDelayMs", 0) * 2 ** (attempt - 1)
-        await this.sleep(told?.retryAfterMs ?? patienceMs)
+        await this.pause(told?.retryAfterMs ?? patienceMs)
         if (method !== "GET" && !isTooNewToForget(sentAtEpochMs, this.milliseconds())) throw error
       }
     }

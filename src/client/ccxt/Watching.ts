@@ -198,11 +198,15 @@ export class Watching extends Triggers {
     return (await news.next(undefined)).at(-1)!
   }
 
-  /** Ends all watching: waiting calls get `ExchangeClosedByUser`. Watching again starts anew. */
+  /**
+   * Ends all watching, and what waits to be sent, for the rate limit or to be repeated: waiting calls get `ExchangeClosedByUser`. A command
+   * that may have acted still finds out its outcome. Watching again starts anew.
+   */
   override async close(isCleaning = false): Promise<void> {
     const client = this.venueClient
     this.venueClient = undefined
     const closed = new ExchangeClosedByUser(`${this.id} was closed`)
+    this.endWaits(closed)
     for (const news of this.watched.values()) news.fail(closed)
     this.watched.clear()
     await client?.close()
