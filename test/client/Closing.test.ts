@@ -169,3 +169,20 @@ test("all open orders are told where no limit is given", async () => {
   expect(new Set((await exchange.fetchOpenOrders(symbol)).map(({ id }) => id)).size).toBe(150)
   expect(await exchange.fetchOpenOrders(symbol, undefined, 20)).toHaveLength(20)
 })
+
+test("a flag that is neither true nor false is refused, and nothing is placed or cancelled", async () => {
+  const { exchange, other } = await opened()
+  await other.createOrder(symbol, "limit", "sell", 1, 100)
+  for (const name of ["postOnly", "reduceOnly"]) {
+    for (const value of ["true", 1]) {
+      const params = { [name]: value }
+      await expect(exchange.createOrder(symbol, "limit", "buy", 1, 100, params)).rejects.toMatchObject({ name: "BadRequest" })
+      const entry = { symbol, type: "limit", side: "buy", amount: 1, price: 100, params } as const
+      await expect(exchange.createOrders([entry])).rejects.toMatchObject({ name: "BadRequest" })
+    }
+  }
+  await expect(other.cancelAllOrders(symbol, { trigger: "true" })).rejects.toMatchObject({ name: "BadRequest" })
+  await expect(other.fetchOpenOrders(symbol, undefined, undefined, { stop: 1 })).rejects.toMatchObject({ name: "BadRequest" })
+  expect(await exchange.createOrder(symbol, "limit", "buy", 1, 99, { postOnly: false })).toMatchObject({ status: "open", postOnly: false })
+  expect([await exchange.fetchPositions(), (await other.fetchOpenOrders()).length]).toEqual([[], 1])
+})

@@ -1,14 +1,16 @@
 /** Take-profit and stop-loss, converted from the library's terms to the venue's: for an order, and for a whole position. */
-import { ArgumentsRequired, type Dict, InvalidOrder, NotSupported, type Num, type Position, Precise } from "ccxt"
+import { ArgumentsRequired, BadRequest, type Dict, InvalidOrder, NotSupported, type Num, type Position, Precise } from "ccxt"
 
 /** Whether an id is that of a take-profit and stop-loss pair, rather than of an order. */
 export const isTriggerId = (id: unknown): boolean => typeof id === "string" && id.startsWith("trg_")
 
 /** Whether the library's parameters ask for trigger pairs, and the remaining parameters. */
-export const askedFor = ({ stop, trigger, ...rest }: Dict): { readonly isTrigger: boolean; readonly rest: Dict } => ({
-  isTrigger: trigger === true || stop === true,
-  rest
-})
+export const askedFor = ({ stop, trigger, ...rest }: Dict): { readonly isTrigger: boolean; readonly rest: Dict } => {
+  for (const [name, value] of Object.entries({ stop, trigger })) {
+    if (value !== undefined && typeof value !== "boolean") throw new BadRequest(`${name} is true or false, not ${String(value)}`)
+  }
+  return { isTrigger: trigger === true || stop === true, rest }
+}
 
 /** The first member that has a value. */
 export const firstGiven = (params: Dict): string | undefined => Object.keys(params).find((name) => params[name] !== undefined)

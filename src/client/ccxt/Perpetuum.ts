@@ -394,6 +394,7 @@ export class Perpetuum extends Watching {
     if (Closing.isClosing(params)) throw new NotSupported(`${this.id} closes positions by createOrder alone, not in batches`)
     const market = await this.loadMarket(symbol)
     const autoClose = Closing.attached(params, (value) => this.onGrid(value as Num, market, "price"))
+    // What is no boolean stays in the body, and the venue refuses it: the library would take it for `false`.
     const [isPostOnly, others] = this.handlePostOnly(type === "market", false, { ...params, timeInForce })
     const rest: Dict = others
     const wanted = this.safeStringUpper(rest, "timeInForce")
@@ -412,7 +413,7 @@ export class Perpetuum extends Watching {
       quantity: this.onGrid(request.amount, market, "amount"),
       ...(isPostOnly === true ? { postOnly: true } : undefined),
       ...(autoClose === undefined ? undefined : { autoClose }),
-      ...this.omit(rest, ["timeInForce", "postOnly", "stopLoss", "takeProfit"])
+      ...this.omit(rest, ["timeInForce", "stopLoss", "takeProfit", ...(rest["postOnly"] === false ? ["postOnly"] : [])])
     }
   }
 }
