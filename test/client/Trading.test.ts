@@ -409,6 +409,12 @@ describe("ccxt class", () => {
     expect(position.initialMargin).toBeCloseTo(position.notional! / 5, 5)
   })
 
+  it("there is no sandbox, and who asks for one is told", () => {
+    const other = new Perpetuum({ baseURL: "http://127.0.0.1:1" })
+    expect(() => other.setSandboxMode(true)).toThrow("does not have a sandbox URL")
+    expect(() => new Perpetuum({ sandbox: true })).toThrow("does not have a sandbox URL")
+  })
+
   it("the library finds the features of orders", () => {
     expect(maker.featureValue(symbol, "createOrder", "timeInForce")).toMatchObject({ IOC: true, FOK: false, PO: true, GTD: false })
     expect(maker.featureValue(symbol, "createOrders", "max")).toBe(32)

@@ -222,11 +222,8 @@ export const api = {
   }
 }
 
-/** A venue that `npm start` runs. `hostname` or `baseURL` name another; on this machine itself a `hostname` is asked without TLS. */
-export const urls = {
-  api: { rest: "https://{hostname}" },
-  test: { rest: "https://{hostname}" }
-}
+/** A venue that `npm start` runs. `hostname` or `baseURL` name another; on this machine itself a `hostname` is asked without TLS. There is no sandbox. */
+export const urls = { api: { rest: "https://{hostname}" } }
 
 /** What one request may cost before it is given up, and how patient its repetitions are. */
 export const options = {
