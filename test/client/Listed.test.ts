@@ -84,3 +84,20 @@ test("a symbol that is not known is looked for once, and again some seconds late
   expect(await exchange.fetchPositions([listed])).toEqual([])
   expect(readings()).toBe(2)
 })
+
+test("fees, tiers and limits are those of now, and of all markets that there are now", async () => {
+  const { exchange, venue } = await opened()
+  const changed = { maintenanceMarginTiers: [{ notionalThresholdAtoms: 0, maintenanceMarginBps: 800 }], maxLeverageX: 5, initialMarginBps: 2_000 }
+  venue.send({
+    kind: "PutMarket",
+    idempotencyKey: "changed",
+    parameters: parameters("AAA", { indexStepMaxBps: 1_000_000, takerFeeBps: 4, maxQuantityAtoms: 1_000, ...changed })
+  })
+  venue.market(parameters("DOG"))
+  expect(await exchange.fetchTradingFee(symbol)).toMatchObject({ taker: 0.0004 })
+  expect(await exchange.fetchMarketLeverageTiers(symbol)).toMatchObject([{ maintenanceMarginRate: 0.08, maxLeverage: 5 }])
+  expect((await exchange.fetchTradingLimits([symbol]))[symbol]).toMatchObject({ limits: { amount: { max: 1 } } })
+  for (const answer of [await exchange.fetchTradingFees(), await exchange.fetchLeverageTiers(), await exchange.fetchTradingLimits()]) {
+    expect(Object.keys(answer)).toEqual([symbol, listed])
+  }
+})

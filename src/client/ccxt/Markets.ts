@@ -124,30 +124,20 @@ export class Markets extends Delivery {
     return book
   }
 
-  /** The markets' fees, which are the same for every account. */
-  override async fetchTradingFees(_params: Dict = {}): Promise<TradingFees> {
-    await this.loadMarkets()
+  /** The markets' current fees, which are the same for every account. */
+  override async fetchTradingFees(params: Dict = {}): Promise<TradingFees> {
     const fees: Record<string, TradingFeeInterface> = {}
-    for (const symbol of this.symbols) {
-      const market = this.market(symbol)
-      fees[symbol] = {
-        info: market.info,
-        symbol,
-        maker: market.maker,
-        taker: market.taker,
-        percentage: true,
-        tierBased: false
-      }
+    for (const { info, maker, symbol, taker } of await this.fetchMarketsOf(undefined, params)) {
+      fees[symbol] = { info, symbol, maker, taker, percentage: true, tierBased: false }
     }
     return fees
   }
 
-  /** Maintenance tiers by notional. Each slice of the notional is charged its own tier's rate. */
-  override async fetchLeverageTiers(symbols: Strings = undefined, _params: Dict = {}): Promise<LeverageTiers> {
+  /** Current maintenance tiers by notional. Each slice of the notional is charged its own tier's rate. */
+  override async fetchLeverageTiers(symbols: Strings = undefined, params: Dict = {}): Promise<LeverageTiers> {
     const tiers: Record<string, Array<LeverageTier>> = {}
-    for (const symbol of await this.chosen(symbols)) {
-      const market = this.market(symbol)
-      tiers[symbol] = this.parseMarketLeverageTiers(market.info, market)
+    for (const market of await this.fetchMarketsOf(symbols, params)) {
+      tiers[market.symbol] = this.parseMarketLeverageTiers(market.info, market)
     }
     return tiers
   }
@@ -209,9 +199,11 @@ export class Markets extends Delivery {
 
   /** The markets' current data, rather than that of the first load. */
   private async fetchMarketsOf(symbols: Strings, params: Dict): Promise<Array<MarketInterface>> {
-    const chosen = new Set(await this.chosen(symbols))
+    const chosen = symbols === undefined ? undefined : new Set(await this.chosen(symbols))
     const markets: Array<MarketInterface> = []
-    for (const market of await this.fetchMarkets(params)) if (market !== undefined && chosen.has(market.symbol)) markets.push(market)
+    for (const market of await this.fetchMarkets(params)) {
+      if (market !== undefined && chosen?.has(market.symbol) !== false) markets.push(market)
+    }
     return markets
   }
 
