@@ -186,3 +186,22 @@ test("a flag that is neither true nor false is refused, and nothing is placed or
   expect(await exchange.createOrder(symbol, "limit", "buy", 1, 99, { postOnly: false })).toMatchObject({ status: "open", postOnly: false })
   expect([await exchange.fetchPositions(), (await other.fetchOpenOrders()).length]).toEqual([[], 1])
 })
+
+test("what a trigger price sets follows from its direction, and never from where the mark is", async () => {
+  const { buy, exchange, other, set } = await opened()
+  await buy(2)
+  const triggered = (side: "buy" | "sell", triggerPrice: number, triggerDirection?: string, of = exchange) =>
+    of.createOrder(symbol, "market", side, 2, undefined, { triggerPrice, triggerDirection, reduceOnly: true })
+  for (const direction of [undefined, "up"]) {
+    await expect(triggered("sell", 95, direction)).rejects.toMatchObject({
+      name: "NotSupported",
+      message: expect.stringContaining("stopLossPrice or takeProfitPrice")
+    })
+  }
+  expect(await triggered("sell", 95, "descending")).toMatchObject({ stopLossPrice: 95, takeProfitPrice: undefined })
+  expect(await triggered("sell", 110, "ascending")).toMatchObject({ stopLossPrice: 95, takeProfitPrice: 110 })
+  expect(await triggered("buy", 105, "ascending", other)).toMatchObject({ stopLossPrice: 105, takeProfitPrice: undefined })
+  // The mark has passed this one: it is refused, and what is set stays.
+  await expect(triggered("sell", 105, "descending")).rejects.toMatchObject({ details: { rejectionGuard: "trigger_invalid" } })
+  expect((await set()).map(([, ...prices]) => prices)).toEqual([[95, 110]])
+})

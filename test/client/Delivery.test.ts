@@ -313,10 +313,9 @@ describe("an answer as scripted", () => {
     venue.script(seen, none, set)
     expect(await stop({ stopLossPrice: 49_000 })).toMatchObject({ id: "trg_1", stopLossPrice: 49_000 })
     expect(urls()).toEqual(["GET outcomes?idempotencyKey=one", "GET triggers?marketId=BTC-USDC-PERP", "PUT auto-close"])
-    // The answer tells which of the two a `triggerPrice` was, since the other one makes another body.
-    venue.script(seen, none, conflict, seen, set)
-    expect(await stop({ triggerPrice: 49_000, reduceOnly: true })).toMatchObject({ id: "trg_1" })
-    expect(bodies()).toEqual([["takeProfit"], ["stopLoss"]])
+    venue.script(seen, none, set)
+    expect(await stop({ triggerPrice: 49_000, triggerDirection: "descending", reduceOnly: true })).toMatchObject({ id: "trg_1" })
+    expect(bodies()).toEqual([["stopLoss"]])
     // Likewise it tells whether the other leg was kept.
     const kept = { triggerId: "trg_0", quantity: "0.010", status: "armed", takeProfit: { triggerPrice: "60000.0", triggerBy: "mark" } }
     venue.script(seen, answered({ triggers: [kept] }), conflict, seen, set)

@@ -91,6 +91,7 @@ describe("ccxt class", () => {
     const triggered = (triggerPrice = 0) => () =>
       taker.createOrder(otherSymbol, "limit", "sell", 0.02, triggerPrice === over ? limit : low, {
         triggerPrice,
+        triggerDirection: triggerPrice === over ? "ascending" : "descending",
         reduceOnly: true,
         idempotencyKey: `trigger-${triggerPrice}`
       })

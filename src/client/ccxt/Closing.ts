@@ -1,5 +1,5 @@
 /** Take-profit and stop-loss, converted from the library's terms to the venue's: for an order, and for a whole position. */
-import { ArgumentsRequired, BadRequest, type Dict, InvalidOrder, NotSupported, type Num, type Position, Precise } from "ccxt"
+import { ArgumentsRequired, BadRequest, type Dict, InvalidOrder, NotSupported, type Num, type OrderSide, Precise } from "ccxt"
 
 /** Whether an id is that of a take-profit and stop-loss pair, rather than of an order. */
 export const isTriggerId = (id: unknown): boolean => typeof id === "string" && id.startsWith("trg_")
@@ -59,19 +59,30 @@ export const attached = ({ stopLoss, takeProfit }: Dict, priced: Priced): Dict |
   }
 }
 
-/** Refuses a trigger price that would not close a position. */
-export const check = ({ reduceOnly, stopLossPrice, takeProfitPrice, triggerPrice }: Dict): void => {
+/** From where a price is to reach a `triggerPrice`, in the library's names. */
+const directions = ["ascending", "descending"]
+
+/** Refuses a trigger price that would not close a position, or of which nothing says which leg it is. */
+export const check = ({ reduceOnly, stopLossPrice, takeProfitPrice, triggerDirection, triggerPrice }: Dict): void => {
   if (triggerPrice === undefined) return
   if (reduceOnly !== true) throw new NotSupported("a triggerPrice closes a position, with reduceOnly, and opens none")
   if (stopLossPrice !== undefined || takeProfitPrice !== undefined) throw new InvalidOrder("a triggerPrice stands alone")
+  if (!directions.includes(triggerDirection)) {
+    throw new NotSupported(
+      "a triggerPrice alone may be a stop-loss or a take-profit: name it stopLossPrice or takeProfitPrice, "
+        + `or give a triggerDirection, ${directions.join(" or ")}`
+    )
+  }
 }
 
 /**
  * The venue's body for closing a position, with `limit` as the worst price of either leg. Whether a `triggerPrice` is a take-profit or a
- * stop-loss follows from its side of the mark.
+ * stop-loss follows from its direction and from `side`, that of the order which closes: the mark may have passed it already.
  */
-export const autoClose = (params: Dict, { markPrice, side }: Position, limit: Num, priced: Priced): Dict => {
-  const { reduceOnly: _reduceOnly, stopLossPrice, takeProfitPrice, triggerPrice, triggerPriceType, ...rest } = params
+export const autoClose = (params: Dict, side: OrderSide, limit: Num, priced: Priced): Dict => {
+  const { reduceOnly: _reduceOnly, stopLossPrice, takeProfitPrice, triggerPrice, triggerPriceType, ...others } = params
+  const { triggerDirection, ...ofTrigger } = others
+  const rest = triggerPrice === undefined ? others : ofTrigger
   const odd = firstGiven(rest)
   if (odd !== undefined) throw new NotSupported(`what closes a position does not take ${odd}`)
   const made = (price: unknown): Dict => trigger(price, triggerPriceType, limit, priced)
@@ -81,8 +92,8 @@ export const autoClose = (params: Dict, { markPrice, side }: Position, limit: Nu
       ...(stopLossPrice === undefined ? undefined : { stopLoss: made(stopLossPrice) })
     }
   }
-  const isAbove = Number(triggerPrice) > (markPrice ?? 0)
-  return isAbove === (side === "long") ? { takeProfit: made(triggerPrice) } : { stopLoss: made(triggerPrice) }
+  const isProfit = (triggerDirection === "ascending") === (side === "sell")
+  return isProfit ? { takeProfit: made(triggerPrice) } : { stopLoss: made(triggerPrice) }
 }
 
 const legs = ["takeProfit", "stopLoss"] as const

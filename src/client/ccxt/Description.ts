@@ -248,7 +248,7 @@ export const features = {
         marginMode: false,
         triggerPrice: true,
         triggerPriceType: { last: true, mark: true, index: true },
-        triggerDirection: false,
+        triggerDirection: true,
         stopLossPrice: true,
         takeProfitPrice: true,
         attachedStopLossTakeProfit: { triggerPriceType: { last: true, mark: true, index: true }, price: true },

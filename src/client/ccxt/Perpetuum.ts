@@ -73,7 +73,7 @@ export class Perpetuum extends Watching {
    * `reduceOnly`, `selfTradePrevention`, `expiresAtEpochMs`, `stopLoss`, `takeProfit`, `idempotencyKey`. A market order's `price` is its
    * worst price.
    *
-   * With `stopLossPrice` or `takeProfitPrice`, or with `triggerPrice` and `reduceOnly`, it places no order: it sets the take-profit or
+   * With `stopLossPrice` or `takeProfitPrice`, or with `triggerPrice`, `triggerDirection` and `reduceOnly`, it places no order: it sets the take-profit or
    * stop-loss of the whole position. The leg that is not named stays as it is set; where it cannot, the call is refused.
    */
   override async createOrder(

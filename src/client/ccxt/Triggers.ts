@@ -17,7 +17,6 @@ import {
   type Order,
   OrderNotFound,
   type OrderRequest,
-  type Position,
   Precise,
   type Str
 } from "ccxt"
@@ -125,7 +124,7 @@ export class Triggers extends Orders {
       // Under a key that the venue has forgotten, a pair may have been set while the position was different.
       throw seen === "never_seen" ? invalid : this.unknownUnder(Description.autoClosePath, String(idempotencyKey), invalid, seen)
     }
-    const named = this.named(request, market, position)
+    const named = this.named(request, market)
     const armed = (await prepared(() => this.fetchTriggers(symbol))).filter(Closing.isArmed)
     const whole = Closing.withKept(named, armed, Closing.isOfAll(held))
     if (whole === undefined) {
@@ -150,20 +149,15 @@ export class Triggers extends Orders {
    * earlier call kept is reconstructed from what is set now, or left out if there was none.
    */
   private async setEarlier(request: OrderRequest, market: MarketInterface, idempotencyKey: unknown): Promise<Order> {
-    // The order's side is opposite to the position's. Whether a `triggerPrice` was a take-profit or a stop-loss depended on the mark at
-    // that time, so both bodies are tried.
-    const side = request.side === "sell" ? "long" : "short"
-    const marks = request.params?.["triggerPrice"] === undefined ? [0] : [0, Infinity]
-    const bodies = marks.map((markPrice) => this.named(request, market, { side, markPrice } as Position))
-    if (bodies.some(Closing.isPartial)) {
+    const body = this.named(request, market)
+    const bodies = [body]
+    if (Closing.isPartial(body)) {
       const armed = await this.prepared(Description.autoClosePath, { idempotencyKey }, () => this.fetchTriggers(request.symbol))
       const isOfAll = Closing.isOfAll(this.numberToString(request.amount ?? 0))
       // A pair without an order was set for the whole position of that time, however little of it is left.
       const isWhole = (pair: Dict): boolean => pair["orderId"] === undefined || isOfAll(pair)
-      for (const body of [...bodies]) {
-        const whole = Closing.withKept(body, armed.filter(Closing.isArmed), isWhole)
-        if (whole !== undefined && whole !== body) bodies.unshift(whole)
-      }
+      const whole = Closing.withKept(body, armed.filter(Closing.isArmed), isWhole)
+      if (whole !== undefined && whole !== body) bodies.unshift(whole)
     }
     for (;;) {
       try {
@@ -176,9 +170,9 @@ export class Triggers extends Orders {
   }
 
   /** The body for the legs that a call names. */
-  private named({ params = {}, price, type }: OrderRequest, market: MarketInterface, position: Position): Dict {
+  private named({ params = {}, price, side, type }: OrderRequest, market: MarketInterface): Dict {
     const limit = type === "market" ? undefined : price
-    return Closing.autoClose(params, position, limit, (value) => this.onGrid(value as Num, market, "price"))
+    return Closing.autoClose(params, side, limit, (value) => this.onGrid(value as Num, market, "price"))
   }
 
   private async sendClosing(body: Dict, market: MarketInterface, idempotencyKey: unknown): Promise<Order> {
