@@ -53,6 +53,9 @@ test("a take-profit keeps the stop-loss that is set for the position, and a stop
   const [refused, last] = await Promise.allSettled([stopLoss(2, 105), stopLoss(2, 98)])
   expect(refused).toMatchObject({ status: "rejected", reason: { details: { rejectionGuard: "trigger_invalid" } } })
   expect(last).toMatchObject({ status: "fulfilled", value: { stopLossPrice: 98, takeProfitPrice: 111 } })
+  // A limit order without its price does not become a market order.
+  const unpriced = exchange.createStopLossOrder(symbol, "limit", "sell", 2, undefined, 99)
+  await expect(unpriced).rejects.toMatchObject({ name: "ArgumentsRequired" })
   // A pair has no name of the caller's, so that none is taken and then not found.
   await expect(stopLoss(2, 99, { clientOrderId: "mine" })).rejects.toMatchObject({
     name: "NotSupported",

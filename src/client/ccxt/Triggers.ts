@@ -100,6 +100,7 @@ export class Triggers extends Orders {
    */
   protected async setClosing(request: OrderRequest, idempotencyKey: unknown): Promise<Order> {
     Closing.check(request.params ?? {})
+    if (request.type === "limit" && request.price === undefined) throw new ArgumentsRequired(`${this.id} a limit order requires a price`)
     const market = await this.prepared(Description.autoClosePath, { idempotencyKey }, () => this.loadMarket(request.symbol))
     return await this.inTurn(market, async () => {
       const seen = await this.outcomeBefore(idempotencyKey)
