@@ -139,7 +139,9 @@ describe("refusals by a running venue", () => {
     })
     await refusedAs(exchange.createOrder(symbol, "market", "buy", 1), ccxt.InvalidOrder, { rejectionGuard: "no_liquidity" })
     const resting = await exchange.createOrder(symbol, "limit", "sell", 0.01, near)
-    await refusedAs(buy(exchange, 0.01, near, { postOnly: true }), ccxt.InvalidOrder, { rejectionGuard: "post_only_would_cross" })
+    await refusedAs(buy(exchange, 0.01, near, { postOnly: true }), ccxt.OrderImmediatelyFillable, {
+      rejectionGuard: "post_only_would_cross"
+    })
     await exchange.cancelOrder(resting.id!, symbol)
   })
 

@@ -14,6 +14,7 @@ import {
   InvalidOrder,
   NotSupported,
   OnMaintenance,
+  OrderImmediatelyFillable,
   OrderNotFound,
   PermissionDenied,
   RateLimitExceeded,
@@ -134,6 +135,7 @@ const byGuard: Readonly<Record<string, Constructor>> = {
   withdrawable_insufficient: InsufficientFunds,
   market_not_accepting: OnMaintenance,
   session_cutoff: OnMaintenance,
+  post_only_would_cross: OrderImmediatelyFillable,
   leverage_out_of_bounds: BadRequest
 }
 
