@@ -62,6 +62,8 @@ describe("ccxt class", () => {
     expect(maker.market(symbol)).toMatchObject({ id: "BTC-USDC-PERP", taker: 0.0005, maker: 0.0002, contractSize: 1 })
     expect(maker.amountToPrecision(symbol, 0.12345)).toBe("0.123")
     expect(maker.priceToPrecision(symbol, 60_000.04)).toBe("60000")
+    expect(maker.currencyToPrecision("USDC", 1.234567)).toBe("1.234567")
+    expect(maker.currencies["USDC"]!.precision).toBe(0.000001)
   })
 
   it("the clock and the status are the venue's", async () => {

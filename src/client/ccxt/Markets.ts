@@ -34,6 +34,9 @@ interface Listed {
   readonly keeps?: (row: Dict) => boolean
 }
 
+/** The smallest amount of money. */
+const moneyStep = 0.000001
+
 /** The venue's names of markets. */
 const perpetual = /^([A-Z0-9]+)-([A-Z0-9]+)-PERP$/
 
@@ -103,7 +106,9 @@ export class Markets extends Delivery {
       marginModes: { cross: true, isolated: false },
       precision: {
         amount: this.safeNumber(market["precision"], "amount"),
-        price: this.safeNumber(market["precision"], "price")
+        price: this.safeNumber(market["precision"], "price"),
+        // Of the currency: the library would else take the finest tick of all markets for the smallest amount of money.
+        quote: moneyStep
       },
       limits: { leverage: range("leverage"), amount: range("amount"), price: range("price"), cost: range("cost") }
     })
