@@ -73,13 +73,17 @@ const listed = (
 const markets: Pick<
   Record<Method, Row>,
   | "fetchBidsAsks"
+  | "fetchFundingInterval"
+  | "fetchFundingIntervals"
   | "fetchFundingRate"
   | "fetchFundingRateHistory"
   | "fetchFundingRates"
+  | "fetchIndexOHLCV"
   | "fetchL2OrderBook"
   | "fetchLastPrices"
   | "fetchOHLCV"
   | "fetchLeverageTiers"
+  | "fetchLiquidations"
   | "fetchMarginMode"
   | "fetchMarginModes"
   | "fetchMarkPrice"
@@ -114,11 +118,24 @@ const markets: Pick<
     await maker.cancelOrders([bought.id!, offered.id!], symbol)
     await ofMarkets(setting, (symbols) => maker.fetchBidsAsks(symbols), (entry: Ticker, name) => Structures.ticker(maker, entry, name))
   },
+  fetchFundingInterval: async ({ maker, symbol }) => {
+    const entry = await maker.fetchFundingInterval(symbol)
+    Structures.fundingRate(maker, entry, symbol)
+    expect(entry.interval).toBe("1h")
+  },
+  fetchFundingIntervals: (setting) =>
+    ofMarkets(setting, (symbols) => setting.maker.fetchFundingIntervals(symbols), (entry, name) =>
+      Structures.fundingRate(setting.maker, entry, name)),
   fetchFundingRate: async ({ maker, symbol }) => Structures.fundingRate(maker, await maker.fetchFundingRate(symbol), symbol),
   fetchFundingRateHistory: async ({ maker, symbol }) => Structures.inOrder(await maker.fetchFundingRateHistory(symbol)),
   fetchFundingRates: (setting) =>
     ofMarkets(setting, (symbols) => setting.maker.fetchFundingRates(symbols), (entry, name) =>
       Structures.fundingRate(setting.maker, entry, name)),
+  fetchIndexOHLCV: async ({ maker, symbol }) => {
+    const [index] = await maker.fetchIndexOHLCV(symbol, "1d", undefined, 1)
+    Structures.candle(index!)
+    expect(index![5]).toBe(0)
+  },
   fetchL2OrderBook: async ({ maker, symbol }) => Structures.orderBook(maker, await maker.fetchL2OrderBook(symbol), symbol),
   fetchLastPrices: async (setting) => {
     const { maker, symbol } = setting
@@ -128,6 +145,8 @@ const markets: Pick<
   fetchLeverageTiers: (setting) =>
     ofMarkets(setting, (symbols) => setting.maker.fetchLeverageTiers(symbols), (entry, name) =>
       Structures.leverageTiers(setting.maker, entry, name)),
+  // Nothing was liquidated here: `Liquidations.test.ts` has some.
+  fetchLiquidations: async ({ maker, symbol }) => expect(await maker.fetchLiquidations(symbol)).toEqual([]),
   fetchMarginMode: async ({ maker, symbol }) => Structures.marginMode(await maker.fetchMarginMode(symbol), symbol),
   fetchMarginModes: (setting) => ofMarkets(setting, (symbols) => setting.maker.fetchMarginModes(symbols), Structures.marginMode),
   fetchMarkPrice: async ({ maker, symbol }) => {
@@ -213,6 +232,7 @@ const account: Pick<
   | "fetchLedger"
   | "fetchLeverage"
   | "fetchLeverages"
+  | "fetchMyLiquidations"
   | "fetchMyTrades"
   | "fetchOpenOrder"
   | "fetchOpenOrders"
@@ -262,6 +282,7 @@ const account: Pick<
   },
   fetchLeverage: async ({ symbol, taker }) => Structures.leverage(await taker.fetchLeverage(symbol), symbol),
   fetchLeverages: (setting) => ofMarkets(setting, (symbols) => setting.taker.fetchLeverages(symbols), Structures.leverage),
+  fetchMyLiquidations: async ({ symbol, taker }) => expect(await taker.fetchMyLiquidations(symbol)).toEqual([]),
   fetchMyTrades: async ({ symbol, taker }) => {
     const trades = await taker.fetchMyTrades(symbol, undefined, 3)
     expect(trades).toHaveLength(3)

@@ -452,7 +452,7 @@ describe("ccxt class", () => {
     const absent = Object.keys(idle.has).filter((name) =>
       idle.has[name] === false && !made.includes(name) && typeof members[name] === "function"
     )
-    expect(absent).toContain("fetchIndexOHLCV")
+    expect(absent).toContain("fetchMarkOHLCV")
     for (const name of absent) {
       const method = members[name] as (...terms: ReadonlyArray<unknown>) => Promise<unknown>
       const error = name === "fetchL3OrderBook" ? "BadRequest" : "NotSupported"

@@ -7,6 +7,7 @@ import {
   type Int,
   type Leverage,
   type Leverages,
+  type Liquidation,
   type Market,
   type Num,
   type Position,
@@ -200,6 +201,24 @@ export class Accounts extends Prices {
       id: `${id}.${this.safeString(payment, "sequence", "")}`,
       amount: this.parseNumber(Precise.stringNeg(this.safeString(payment, "paid")))
     }
+  }
+
+  /**
+   * What changed the account's positions without a trade of its own, oldest first: its liquidations, deleveragings of which it was the
+   * counterparty, and settlements of delisted markets (`info.role`, `info.step`). The first `limit` from `since` on, or the latest, of the
+   * newest 500.
+   */
+  override async fetchMyLiquidations(
+    symbol: Str = undefined,
+    since: Int = undefined,
+    limit: Int = undefined,
+    params: Dict = {}
+  ): Promise<Array<Liquidation>> {
+    const market = await this.marketOf(symbol)
+    const target = { accountId: await this.loadAccountId(), ...this.listing(since, Description.maxListed), ...params }
+    const steps = this.closingSteps(this.asDict(await this.request(Description.ownLiquidationsPath, "private", "GET", target)))
+    const wanted = market === undefined ? steps : steps.filter(({ marketId }) => marketId === market.id)
+    return this.parseLiquidations(wanted, undefined, since, limit)
   }
 
   /** The account's maximum leverage in a market: the one that was set, or the market's own. */

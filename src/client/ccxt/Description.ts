@@ -43,21 +43,26 @@ export const served = [
   "fetchDeposit",
   "fetchDeposits",
   "fetchFundingHistory",
+  "fetchFundingInterval",
+  "fetchFundingIntervals",
   "fetchFundingRate",
   "fetchFundingRateHistory",
   "fetchFundingRates",
+  "fetchIndexOHLCV",
   "fetchL2OrderBook",
   "fetchLastPrices",
   "fetchLedger",
   "fetchLeverage",
   "fetchLeverageTiers",
   "fetchLeverages",
+  "fetchLiquidations",
   "fetchMarginMode",
   "fetchMarginModes",
   "fetchMarkPrice",
   "fetchMarkPrices",
   "fetchMarketLeverageTiers",
   "fetchMarkets",
+  "fetchMyLiquidations",
   "fetchMyTrades",
   "fetchOHLCV",
   "fetchOpenInterest",
@@ -154,6 +159,10 @@ export const fundingPath = "v1/markets/{marketId}/funding"
 /** An account's funding payments, newest first. */
 export const fundingPaymentsPath = "v1/accounts/{accountId}/funding-payments"
 
+/** Steps of liquidations of a market, and those that an account had a side of, newest first. */
+export const liquidationsPath = "v1/markets/{marketId}/liquidations"
+export const ownLiquidationsPath = "v1/accounts/{accountId}/liquidations"
+
 /** An account's deposits, newest first, and one of them. */
 export const depositsPath = "v1/accounts/{accountId}/deposits"
 export const depositPath = "v1/accounts/{accountId}/deposits/{depositId}"
@@ -178,6 +187,7 @@ export const api = {
   public: {
     get: [
       fundingPath,
+      liquidationsPath,
       "v2/time",
       "v2/markets",
       "v2/markets/{symbol}/book",
@@ -195,6 +205,7 @@ export const api = {
       triggersPath,
       fillsPath,
       fundingPaymentsPath,
+      ownLiquidationsPath,
       depositsPath,
       depositPath,
       ledgerPath,

@@ -5,6 +5,7 @@ import {
   type FundingRateHistory,
   type FundingRates,
   type Int,
+  type Liquidation,
   type Market,
   type MarketInterface,
   type OHLCV,
@@ -99,6 +100,15 @@ export class Prices extends Markets {
     return await this.ofEach(symbols, (symbol) => this.fetchFundingRate(symbol, params))
   }
 
+  /** How long the funding intervals of these markets are, in `interval`, or of all of them: one request for each. */
+  override async fetchFundingIntervals(symbols: Strings = undefined, params: Dict = {}): Promise<FundingRates> {
+    return await this.fetchFundingRates(symbols, params)
+  }
+
+  override async fetchFundingInterval(symbol: string, params: Dict = {}): Promise<FundingRate> {
+    return await this.fetchFundingRate(symbol, params)
+  }
+
   private parseStatsFunding(stats: Dict, market: MarketInterface): FundingRate {
     const native: Dict = this.safeDict(stats, "info", {})
     const number = (name: string): number => this.safeNumber(stats, name) ?? 0
@@ -186,6 +196,49 @@ export class Prices extends Markets {
       ...this.omit(params, "price")
     })
     return this.parseOHLCVs(response, market, timeframe, since, limit)
+  }
+
+  /** Liquidations in a market that closed something, oldest first: the first `limit` from `since` on, or the latest, of the newest 500. */
+  override async fetchLiquidations(
+    symbol: string,
+    since: Int = undefined,
+    limit: Int = undefined,
+    params: Dict = {}
+  ): Promise<Array<Liquidation>> {
+    const market = await this.loadMarket(symbol)
+    const target = { marketId: market.id, ...this.listing(since, Description.maxListed), ...params }
+    const response = this.asDict(await this.request(Description.liquidationsPath, "public", "GET", target))
+    const steps = this.closingSteps(response).filter(({ step }) => step !== "settlement")
+    return this.parseLiquidations(steps, market, since, limit)
+  }
+
+  /** The listed steps that closed something, oldest first: some ordered what nobody took, or found no counterparty. */
+  protected closingSteps(response: Dict): Array<Dict> {
+    const steps: Array<Dict> = this.safeList(response, "steps", [])
+    return steps.filter((step) => step["step"] !== "exhausted" && Precise.stringGt(this.safeString(step, "filledQuantity"), "0")).reverse()
+  }
+
+  /**
+   * `side` is that of the order which closes: the liquidated position's, or, in the account's own listing, its own position's. An order of
+   * the venue's has the bankruptcy price, and trades at that or better: at which prices is not told, so it has no `quoteValue`.
+   */
+  override parseLiquidation(step: Dict, market?: Market): Liquidation {
+    const { contractSize, symbol } = this.safeMarket(this.safeString(step, "marketId"), market)
+    const timestamp = this.safeInteger(step, "occurredAtEpochMs")
+    const [contracts, price] = [this.safeString(step, "filledQuantity"), this.safeString(step, "price")]
+    const isLong = (step["side"] === "long") !== (step["role"] === "counterparty")
+    return {
+      info: step,
+      symbol,
+      timestamp,
+      datetime: this.iso8601(timestamp),
+      side: isLong ? "sell" : "buy",
+      contracts: this.parseNumber(contracts),
+      contractSize: contractSize ?? 1,
+      price: this.parseNumber(price),
+      baseValue: this.parseNumber(contracts),
+      quoteValue: step["step"] === "order" ? undefined : this.parseNumber(Precise.stringMul(contracts, price))
+    }
   }
 
   override async fetchTrades(
