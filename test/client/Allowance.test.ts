@@ -157,4 +157,31 @@ describe("the class", () => {
     const [lost, , repeated] = venue.seen
     expect(repeated!.headers["idempotency-key"]).toBe(lost!.headers["idempotency-key"])
   })
+
+  test("cancels by the name of an order that it placed at once, and reads the name of any other", async () => {
+    const own = new Perpetuum({
+      hostname: `127.0.0.1:${venue.port}`,
+      apiKey: "pk_development_k_s",
+      accountId: "acc_1",
+      options: { maxAttempts: 1 }
+    })
+    const order = (orderId: string, status: string) => answeredWith({ orderId, clientOrderId: "mine", marketId: market.id, status })
+    const gone = { code: "not_found", version: "external-rest-error/v1" }
+    venue.script(answeredWith([market]), { ...order("ord_1", "open"), headers: answered(0, 60).headers! }, order("ord_1", "canceled"))
+    await own.createOrder("BTC/USDC:USDC", "limit", "buy", 1, 100, { clientOrderId: "mine" })
+    expect(await own.cancelOrderWithClientOrderId("mine", "BTC/USDC:USDC")).toMatchObject({ id: "ord_1", status: "canceled" })
+    expect(venue.seen.map(({ url }) => url)).toEqual(["/v2/markets", "/v1/orders", "/v2/orders/ord_1/cancel"])
+
+    own.enableRateLimit = false
+    venue.script(order("ord_1", "open"), { status: 404, body: JSON.stringify(gone) }, answeredWith({ order: { orderId: "ord_2" } }),
+      order("ord_2", "canceled"))
+    await own.createOrder("BTC/USDC:USDC", "limit", "buy", 1, 100, { clientOrderId: "mine" })
+    expect(await own.cancelOrder("", "BTC/USDC:USDC", { clientOrderId: "mine" })).toMatchObject({ id: "ord_2" })
+    expect(venue.seen.map(({ url }) => url)).toEqual([
+      "/v1/orders",
+      "/v2/orders/ord_1/cancel",
+      "/v1/accounts/acc_1/outcomes?clientOrderId=mine",
+      "/v2/orders/ord_2/cancel"
+    ])
+  })
 })

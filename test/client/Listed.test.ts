@@ -42,7 +42,7 @@ test("what another program holds in a market that was listed meanwhile is closed
   expect(exchange.safeSymbol("DOG-USDC-PERP")).toBe(listed)
   expect((await exchange.fetchPositions()).map((position) => position.symbol)).toEqual([symbol, listed])
   expect((await exchange.fetchOrderTrades(id!)).map((trade) => [trade.symbol, trade.amount])).toEqual([[listed, 2]])
-  for (const of of [symbol, listed]) await other.createOrder(of, "limit", "buy", 2, 100)
+  for (const  of of[symbol, listed]) await other.createOrder(of, "limit", "buy", 2, 100)
   expect((await exchange.closeAllPositions()).map((position) => [position.symbol, position.contracts])).toEqual([[symbol, 0], [listed, 0]])
 })
 
@@ -87,7 +87,11 @@ test("a symbol that is not known is looked for once, and again some seconds late
 
 test("fees, tiers and limits are those of now, and of all markets that there are now", async () => {
   const { exchange, venue } = await opened()
-  const changed = { maintenanceMarginTiers: [{ notionalThresholdAtoms: 0, maintenanceMarginBps: 800 }], maxLeverageX: 5, initialMarginBps: 2_000 }
+  const changed = {
+    maintenanceMarginTiers: [{ notionalThresholdAtoms: 0, maintenanceMarginBps: 800 }],
+    maxLeverageX: 5,
+    initialMarginBps: 2_000
+  }
   venue.send({
     kind: "PutMarket",
     idempotencyKey: "changed",

@@ -114,6 +114,9 @@ export const timeframes = Object.fromEntries(
 /** Most orders in one batch. */
 export const maxPlaced = 32
 
+/** Most orders placed here whose ids are known by their names. */
+export const maxNamed = 10_000
+
 /** How soon the markets are read anew again for a symbol that is not known, in milliseconds. */
 export const seekAgainMs = 10_000
 
@@ -233,7 +236,10 @@ export const api = {
   }
 }
 
-/** A venue that `npm start` runs. `hostname` or `baseURL` name another; on this machine itself a `hostname` is asked without TLS. There is no sandbox. */
+/**
+ * A venue that `npm start` runs. `hostname` or `baseURL` name another; on this machine itself a `hostname` is asked without TLS. There is
+ * no sandbox.
+ */
 export const urls = { api: { rest: "https://{hostname}" } }
 
 /** What one request may cost before it is given up, and how patient its repetitions are. */

@@ -68,13 +68,16 @@ interface Amendment {
 const closing = ({ contracts = 0, side }: Position) => ({ contracts, against: side === "long" ? "sell" : "buy" })
 
 export class Perpetuum extends Watching {
+  /** The ids of orders that were placed here, by their names: a cancel by such a name reads nothing. The oldest are dropped. */
+  private readonly idsByName = new Map<string, string>()
+
   /**
    * Places one order and returns the decision, including fills. `params`: `clientOrderId`, `timeInForce` (`GTC`, `IOC`, `PO`), `postOnly`,
    * `reduceOnly`, `selfTradePrevention`, `expiresAtEpochMs`, `stopLoss`, `takeProfit`, `idempotencyKey`. A market order's `price` is its
    * worst price.
    *
-   * With `stopLossPrice` or `takeProfitPrice`, or with `triggerPrice`, `triggerDirection` and `reduceOnly`, it places no order: it sets the take-profit or
-   * stop-loss of the whole position. The leg that is not named stays as it is set; where it cannot, the call is refused.
+   * With `stopLossPrice` or `takeProfitPrice`, or with `triggerPrice`, `triggerDirection` and `reduceOnly`, it places no order: it sets the
+   * take-profit or stop-loss of the whole position. The leg that is not named stays as it is set; where it cannot, the call is refused.
    */
   override async createOrder(
     symbol: string,
@@ -89,7 +92,15 @@ export class Perpetuum extends Watching {
     const request = { symbol, type, side, amount, price, params: terms }
     const order = await this.prepared(Description.placePath, { idempotencyKey }, () => this.nativeOrder(request))
     const response = await this.request(Description.placePath, "private", "POST", this.identified(order, idempotencyKey))
-    return this.parseOrder(this.asDict(response), this.market(symbol))
+    return this.noted(this.parseOrder(this.asDict(response), this.market(symbol)))
+  }
+
+  private noted(order: Order): Order {
+    const { clientOrderId, id, status } = order
+    if (clientOrderId === undefined || id === undefined || status !== "open") return order
+    this.idsByName.set(clientOrderId, id)
+    if (this.idsByName.size > Description.maxNamed) this.idsByName.delete(this.idsByName.keys().next().value!)
+    return order
   }
 
   /**
@@ -104,7 +115,7 @@ export class Perpetuum extends Watching {
     })
     const response = this.asDict(await this.request(Description.placeBatchPath, "private", "POST", { orders: native, ...params }))
     const outcomes: Array<Dict> = this.safeList(response, "outcomes", [])
-    return outcomes.map((outcome) => this.parseOrder(outcome))
+    return outcomes.map((outcome) => this.noted(this.parseOrder(outcome)))
   }
 
   /**
@@ -310,6 +321,16 @@ export class Perpetuum extends Watching {
     const { isTrigger, rest: others } = Closing.askedFor(params)
     if (isTrigger || Closing.isTriggerId(id)) return await this.cancelTrigger(id, named, others)
     const { clientOrderId, ...rest } = others
+    const known = rest["idempotencyKey"] === undefined ? this.idsByName.get(clientOrderId) : undefined
+    if (known !== undefined) {
+      try {
+        return await this.cancelOrder(known, named, rest)
+      } catch (error) {
+        // The order has ended. Once the venue has forgotten it, its name may be another's.
+        if (!(error instanceof OrderNotFound)) throw error
+        this.idsByName.delete(clientOrderId)
+      }
+    }
     const { market, orderId } = await this.prepared(Description.cancelOrderPath, params, async () => ({
       market: await this.loadMarket(named),
       orderId: await this.resolveId(id, clientOrderId)
