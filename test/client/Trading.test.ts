@@ -414,8 +414,8 @@ describe("ccxt class", () => {
 
   it("there is no sandbox, and who asks for one is told", () => {
     const other = new Perpetuum({ baseURL: "http://127.0.0.1:1" })
-    expect(() => other.setSandboxMode(true)).toThrow("does not have a sandbox URL")
-    expect(() => new Perpetuum({ sandbox: true })).toThrow("does not have a sandbox URL")
+    expect(() => other.setSandboxMode(true)).toThrow("does not have a sandbox")
+    expect(() => new Perpetuum({ sandbox: true })).toThrow("does not have a sandbox")
   })
 
   it("the library finds the features of orders", () => {

@@ -13,6 +13,7 @@ import {
   type MarginModes,
   type Market,
   type MarketInterface,
+  NotSupported,
   type Num,
   type OrderBook,
   Precise,
@@ -68,6 +69,11 @@ export class Markets extends Delivery {
       fees: { trading: { tierBased: false, percentage: true } },
       options: Description.options
     })
+  }
+
+  /** There is no sandbox. The library would take the absent address of one for one, and orders would go to the venue all the same. */
+  override setSandboxMode(enabled: boolean): void {
+    if (enabled) throw new NotSupported(`${this.id} does not have a sandbox: baseURL or hostname names the venue`)
   }
 
   override async fetchTime(params: Dict = {}): Promise<Int> {
