@@ -22,14 +22,15 @@ describe("refusals in the library's classes", () => {
   it("every failure is the class that the venue names, in both envelopes", () => {
     const reached = new Set<string>()
     for (const failure of failures) {
-      const { code, compatName, status } = failure.description
+      const { code, compatName, guard, status } = failure.description
+      const name = guard === "post_only_would_cross" ? "OrderImmediatelyFillable" : compatName
       const Class = (ccxt.errors as unknown as Readonly<Record<string, new() => Error>>)[compatName]!
       for (const family of ["native", "compat"] as const) {
         const envelope: unknown = JSON.parse(Errors.body(family, failure, "req_1", 1_700_000_000_000))
         const error = errorOf("perpetuum", status, {}, envelope)
         expect(error, `${family} ${code}`).toBeInstanceOf(Class)
-        expect(error!.constructor.name, `${family} ${code}`).toBe(compatName)
-        expect(error!.details).toMatchObject({ status, code, requestId: "req_1", rejectionGuard: failure.description.guard })
+        expect(error!.constructor.name, `${family} ${code}`).toBe(name)
+        expect(error!.details).toMatchObject({ status, code, requestId: "req_1", rejectionGuard: guard })
       }
       if (compatName !== "RateLimitExceeded") reached.add(compatName)
     }

@@ -177,7 +177,9 @@ export const errorOf = (exchangeId: string, status: number, headers: Json, respo
   if (native["version"] !== "external-rest-error/v1") return undefined
   const guard = text(native["rejectionGuard"])
   const compatName = text(envelope["name"])
-  const Class = (compatName === undefined ? undefined : byCompatName[compatName]) ?? nativeClass(code, guard)
+  const [Named, Native] = [compatName === undefined ? undefined : byCompatName[compatName], nativeClass(code, guard)]
+  // A guard may be of a narrower class than the one that the venue names.
+  const Class = Named === undefined || Native.prototype instanceof Named ? Native : Named
   const actions = native["recoveryActions"]
   const details: Details = {
     status,
