@@ -20,7 +20,7 @@ console.log(JSON.stringify({
   time: await exchange.fetchTime(),
   isExchange: exchange instanceof ccxt.Exchange,
   refusal: [refused instanceof ccxt.OnMaintenance, isRefused(refused), refused.details.code],
-  has: [exchange.has.fetchTickers, exchange.has.fetchIndexOHLCV],
+  has: [exchange.has.fetchTickers, exchange.has.fetchMarkOHLCV],
   others: [apiKeyOf, NothingDone, OutcomeUnknown].map((one) => typeof one)
 }))
 `
