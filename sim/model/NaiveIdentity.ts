@@ -5,7 +5,7 @@
 import { Refusal } from "../../src/domain/Refusal.js"
 import type { Command, CommandOfKind } from "../../src/operations/Operations.js"
 import { NaiveHistory, type NaiveNote } from "./NaiveHistory.js"
-import { NaiveTickets } from "./NaiveTickets.js"
+import { type NaiveFamily, NaiveTickets } from "./NaiveTickets.js"
 
 const hourMs = 60 * 60 * 1000
 
@@ -55,6 +55,9 @@ export interface NaiveKey {
 /** When a key expires, or was revoked. */
 const endOf = ({ expiresAtEpochMs, revokedAtEpochMs }: NaiveKey): number =>
   revokedAtEpochMs === 0 ? expiresAtEpochMs : Math.min(expiresAtEpochMs, revokedAtEpochMs)
+
+/** The scope of a key that may trade. */
+const trade = 2
 
 /** Frequent kinds of notes; of each kind only the latest of an account are kept. */
 const frequent = [
@@ -246,6 +249,16 @@ export class NaiveIdentity {
 
   #issue(key: Omit<NaiveKey, "index" | "isForgotten">): void {
     this.keys.push({ ...key, index: this.keys.length, isForgotten: false })
+  }
+
+  /** Whether a digest is of a key that may not trade. */
+  onlyReads(digest: string): boolean {
+    return this.keys.some(({ scopes, secretSha256 }) => secretSha256 === digest && (scopes & trade) === 0)
+  }
+
+  /** Whether the key that minted a family of tickets may trade, whatever these may. */
+  isOfTradingKey({ apiKey }: Pick<NaiveFamily, "apiKey">): boolean {
+    return (this.keys[apiKey]!.scopes & trade) !== 0
   }
 
   /** The first thing that a record does: forgets keys whose retention is over, in the order in which they ended. */

@@ -345,6 +345,8 @@ export type Observation =
     readonly bufferedBytes: number
     /** How long a connection may be silent before it is ended. */
     readonly silenceMs: number
+    /** Connections that the venue holds at once, as its stream counts them. */
+    readonly connections: number
   }
   /** The process refused to start: the journal is for another version to finish, or to continue. */
   | {

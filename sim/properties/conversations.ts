@@ -1,7 +1,8 @@
 /**
  * Safety (I16). Over a connection of the stream each frame is answered once, as the contract specifies. Refused are malformed frames,
  * requests for things that do not exist, repeated subscriptions, unsubscriptions from what was not subscribed, requests beyond the
- * connection's limits, which are told how long to wait, and requests without a ticket or without its scope; nothing else is. Updates of a
+ * connection's limits, which are told how long to wait, tickets of an account that may have its part of the connections, and requests
+ * without a ticket or without its scope; nothing else is. Updates of a
  * stream come between the answers to its subscription and to its unsubscription, and never outside; those of an account only while a
  * ticket of it is valid, and a connection that has spoken for one account speaks for no other. A resumed stream continues with what
  * follows, and has a snapshot only after a `resync`, which tells of a gap only to who asks for more than there is. Updates are not sent
@@ -55,6 +56,8 @@ interface Subscribed {
 interface Conversation {
   /** The account that it has spoken for; undefined before any. */
   account: number | undefined
+  /** The families of all tickets that let it in. */
+  readonly everShown: Array<NaiveFamily>
   /** The scopes of its valid ticket; undefined without one. */
   scopes: number | undefined
   /** How its last ticket ended, as told; undefined before one has. */
@@ -93,6 +96,8 @@ interface State {
   behindBytes: number
   bufferedBytes: number
   silenceMs: number
+  /** Connections of all kinds that the venue holds. */
+  connections: number
   /** How far back each channel can be resumed. */
   retention: Readonly<Record<string, object>>
   /** The latest starts, the last one first, and the epoch of the last block. */
@@ -282,10 +287,36 @@ const letIn = (
   }
   if (frame.isToCancel && (scopes & mayTrade) === 0) return broken(`is to cancel orders by ${id}, whose ticket may not trade`)
   line.account = account
+  line.everShown.push(found.family)
   line.scopes = scopes
   line.expiresAtEpochMs = expiresAt!
   line.letInBySequence = state.model!.sequence
   return holds
+}
+
+/** An account's part of the connections: this many, or one in so many of those that are free; and one in how many nobody's ticket takes. */
+const leastPart = 4
+const parts = 16
+const keptParts = 8
+
+/**
+ * Checks a refusal for the account's part: all that ever spoke for an account may still count for it, and so may whoever is about to. Of
+ * the part the last quarter is for keys that may trade.
+ */
+const shareVerdict = (state: State, family: NaiveFamily, id: string | undefined): Verdict => {
+  const { identity } = state.model!
+  const shown = [...state.lines.values()].flatMap(({ account, due, everShown }) => {
+    const asking = [...due.values()].flatMap(({ frame }) => frame._tag === "auth" ? familyOf(state, frame.ticket)?.family ?? [] : [])
+    return account === undefined && asking.length === 0 ? [] : [[...everShown, ...asking]]
+  })
+  const own = shown.filter((families) => families.some(({ account }) => account === family.account))
+  const free = state.connections - Math.ceil(state.connections / keptParts) - shown.length
+  const part = Math.max(leastPart, Math.floor(free / parts))
+  const kept = Math.ceil(part / 4)
+  const trades = identity.isOfTradingKey(family)
+  const ofTraders = own.filter((families) => families.some((each) => identity.isOfTradingKey(each))).length
+  const mayBeFull = trades ? own.length >= part && ofTraders >= kept : own.length >= part - kept
+  return free <= 0 || mayBeFull ? holds : broken(`is told by ${id} that its account has its part, which is ${part}, and has ${own.length}`)
 }
 
 const turnedAway = (
@@ -296,7 +327,7 @@ const turnedAway = (
 ): Verdict => {
   const { isToCancel, ticket } = frame as Auth
   const found = familyOf(state, ticket)
-  const { code, realtimeTicketFailure: failure } = error!
+  const { code, realtimeTicketFailure: failure, rejectionGuard } = error!
   if (found === undefined) {
     const isTold = code === noTicket && failure === (ticket === undefined ? "missing" : "invalid")
     return isTold ? holds : broken(`is told ${code}, ${failure}, of a ticket that nobody was told, ${id}`)
@@ -309,6 +340,7 @@ const turnedAway = (
     const latestEpochMs = Math.max(atEpochMs, takenAtEpochMs, state.model!.atEpochMs)
     return isCurrent && latestEpochMs < goodUntil(family) ? broken(`is told that ${id} shows no good ticket`) : holds
   }
+  if (rejectionGuard === "account_share") return shareVerdict(state, family, id)
   const isOfOther = line.account !== undefined && line.account !== family.account
   if (code === invalid && !isOfOther) return broken(`is told that ${id} is another account's, and it is not`)
   const lacksScope = (family.scopes & mayRead) === 0 || (isToCancel && (family.scopes & mayTrade) === 0)
@@ -482,6 +514,7 @@ const opened = (state: State, left: Left): Verdict => {
   const { lines } = state
   lines.set(line, {
     account: undefined,
+    everShown: [],
     scopes: undefined,
     lastEnd: undefined,
     streams: new Map(),
@@ -619,6 +652,7 @@ export const conversations: Property<State> = {
     behindBytes: 0,
     bufferedBytes: 0,
     silenceMs: 0,
+    connections: 0,
     retention: {},
     starts: [],
     epoch: 0,
@@ -635,6 +669,7 @@ export const conversations: Property<State> = {
         state.behindBytes = seen.behindBytes
         state.bufferedBytes = seen.bufferedBytes
         state.silenceMs = seen.silenceMs
+        state.connections = seen.connections
         state.retention = {
           ...Object.fromEntries(Frames.accountChannels.map((channel) => [channel, { ...seen.toldAgain }])),
           ...Object.fromEntries(Frames.marketChannels.map((channel) => [channel, { ...seen.keptOfMarkets }]))

@@ -156,6 +156,7 @@ const conversing = ({ messagesPerSecond, orders, subscriptions }: Conversing): C
 /** The contract's limits of a connection. */
 const usualConversing: Conversing = { messagesPerSecond: 100, orders: 64, subscriptions: 128 }
 const usualSilenceMs = 60_000
+const usualConnections = 10_000
 /** Updates and bytes kept of a market's stream. */
 const usualKept = { updates: 1_024, bytes: 1024 * 1024 }
 
@@ -323,7 +324,8 @@ export class Host {
       conversing: options.streams?.odd ?? usualConversing,
       behindBytes: options.streams?.behindBytes ?? Number.POSITIVE_INFINITY,
       bufferedBytes: options.streams?.bufferedBytes ?? Number.POSITIVE_INFINITY,
-      silenceMs: options.streams?.silenceMs ?? usualSilenceMs
+      silenceMs: options.streams?.silenceMs ?? usualSilenceMs,
+      connections: options.streams?.connections ?? usualConnections
     })
     const crash = this.crashAtStart()
     this.#crashIn = crash?.tasks ?? Number.POSITIVE_INFINITY

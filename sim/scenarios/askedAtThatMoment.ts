@@ -1,6 +1,7 @@
 /**
  * Requests come at the one moment, or in the one state, at which a wrong answer is easily given. More than four accounts wait for changes,
- * and the waits are refused as if all were of one account, or one account waits once more than it may. A purchase is previewed just when
+ * and the waits are refused as if all were of one account, or one account waits once more than it may, or a key that only reads waits in
+ * the place of one that may trade. A purchase is previewed just when
  * the only offer is about to leave. An account lists its orders just when the histories have reached its latest one, and gets it twice; or
  * its open orders since the very moment of one of them. Accounts without profit or loss change places in a ranking. An interval of funding
  * ends with nothing else in its record, and a subscriber of the market is not sent its rate. An index has fallen silent, and a new
@@ -13,7 +14,9 @@
 import type { Parameters } from "../../src/domain/Market.js"
 import type { Json } from "../reading/Bodies.js"
 import * as Calls from "../workload/Calls.js"
+import * as OwnerCalls from "../workload/OwnerCalls.js"
 import { type Listener, listened } from "./Listener.js"
+import { infoOf } from "./Routes.js"
 import type { Scenario } from "./Scenario.js"
 import { nextInterval, type Somebody, type Stage } from "./Stage.js"
 
@@ -48,6 +51,19 @@ const previewedLate = (stage: Stage, market: Parameters, maker: Somebody, taker:
   const filled = [previewed, bought].map(({ filledQuantityAtoms, status }) => [status, filledQuantityAtoms])
   stage.is("what is bought of who is due to leave, by the preview and in fact", filled, [["open", "0"], ["open", "0"]])
   stage.cancel(taker, market, bought)
+}
+
+/** A key that only reads waits as often as it may, and the last place is left to the account's trading key. */
+const lastWaitOfATrader = (stage: Stage): void => {
+  const { answer, call } = stage.register(0)
+  stage.done(answer)
+  const [reader, trader] = [stage.connect(call, ["read"]), stage.connect(call, ["read", "trade"])]
+  const from = Number(stage.done(stage.apart(OwnerCalls.readOwn(trader, "getBalance", "balance")).answer)["journalSequence"])
+  const wait = (who: OwnerCalls.Bearer): Calls.Draft => ({ ...OwnerCalls.waitForChanges(who, from, 2_000), persistent: false })
+  const waits = [...Array.from({ length: mostWaits }, () => wait(reader)), wait(trader), wait(trader)]
+  const told = stage.apartTogether(waits, 50).map(({ json, status }) => status === 200 ? "waited" : infoOf(json)["rejectionGuard"])
+  const sentAway = "waits_per_account"
+  stage.is("waits of a key that only reads, and of one that may trade", told, ["waited", "waited", "waited", sentAway, "waited", sentAway])
 }
 
 /** Who has begun to page through a leaderboard goes on in it until as many others have come as are kept with it. */
@@ -112,6 +128,7 @@ export const askedAtThatMoment: Scenario = {
     const ofOne = Array.from({ length: mostWaits + 1 }, () => ({ ...stage.aWait(one!, 2_000), persistent: false }))
     const sentAway = stage.answersTogether(ofOne).filter(({ status }) => status !== 200)
     stage.is("waits of one account that are refused", sentAway.map(({ json }) => (json as Json)["rejectionGuard"]), ["waits_per_account"])
+    lastWaitOfATrader(stage)
 
     previewedLate(stage, market, two!, three!)
 

@@ -40,6 +40,27 @@ const crowd = (stage: Stage, who: Somebody, name: string): ReadonlyArray<Listene
   return listeners
 }
 
+/** As many connections act for an account by a key that only reads as may, and its trading key still comes in. */
+const lastPlaceOfATrader = (stage: Stage): void => {
+  const { answer, call } = stage.register(1)
+  const accountId = String(stage.done(answer)["accountId"])
+  const enter = (scopes: ReadonlyArray<string>, asked: ReadonlyArray<string>, times: number): ReadonlyArray<unknown> => {
+    const { ticket } = stage.done(stage.apart(OwnerCalls.mintTicket(stage.connect(call, scopes), { scopes: asked })).answer)
+    return Array.from({ length: times }, (_, at) => {
+      const listener = stage.listener(`${scopes.join("-")} ${at}`)
+      listeners.push(listener)
+      return typeOf(listener.show(String(ticket), accountId, false))
+    })
+  }
+  const listeners: Array<Listener> = []
+  const taken = Array.from({ length: most - 1 }, () => "auth_ok")
+  stage.is("who only reads", enter(["read"], ["read"], most), [...taken, "account_share"])
+  // What counts is what the key may, whatever its tickets were minted for.
+  stage.is("who may trade", enter(["read", "trade"], ["read"], 2), ["auth_ok", "account_share"])
+  for (const each of listeners) each.leave()
+  stage.pass(beatMs)
+}
+
 /** Reads changes of an account page by page, as few records at a time as given. */
 const paged = (stage: Stage, who: Somebody, from: number, limit: number): void => {
   let behind = from
@@ -85,7 +106,7 @@ const diedBeforeItsNote = (stage: Stage): void => {
 export const oneTicketBehindTheOther: Scenario = {
   name: "one-ticket-behind-the-other",
   what: "tickets that follow each other on one connection, each shown twice, connections that outlive theirs, a ticket that reads nothing, "
-    + "changes by the page, a ticket shown while its rotation is repeated",
+    + "changes by the page, a ticket shown while its rotation is repeated, an account whose places are taken by a key that only reads",
   set: { streams: { ...listened, connections, silenceMs: 3_600_000 } },
   play: (stage) => {
     const [one, two, three] = stage.open(["one", "two", "three"], 100_000)
@@ -129,6 +150,7 @@ export const oneTicketBehindTheOther: Scenario = {
     for (const limit of [1, 3, 500]) paged(stage, three!, from, limit)
     shownWhileRotated(stage, three!)
     stage.deal(one!, two!, market, 1, 1_000)
+    lastPlaceOfATrader(stage)
     diedBeforeItsNote(stage)
     stage.metrics()
     stage.audit()

@@ -29,6 +29,9 @@ export interface Bounds {
 
 const usualBounds: Bounds = { waitsOfAccount: 4, waits: 1_024 }
 
+/** How many of an account's waits are kept for whoever may trade. */
+const waitsOfTraders = 1
+
 /** Events after a sequence, and the last record covered. */
 export interface Page {
   readonly told: ReadonlyArray<Told>
@@ -58,6 +61,8 @@ export interface Wait {
   readonly forMs: number
   /** When the caller's credential expires, epoch milliseconds. */
   readonly endsAtEpochMs: number
+  /** Whether the caller may trade: who only reads leaves the last of the account's waits to who does. */
+  readonly mayTrade: boolean
   /** Whether the answer is due now in any case; checked whenever this may have changed. */
   readonly isOver: () => boolean
   /** Calls back when the client has disconnected. Returns a function that cancels this. */
@@ -203,7 +208,7 @@ export class Changes implements Listening {
       const { account } = asked
       const logs = this.logsOf(account)
       if (logs === undefined || this.waits >= this.bounds.waits) return Effect.succeed<Without>({ without: "room", of: "venue" })
-      if (this.waiters.countOf(account) >= this.bounds.waitsOfAccount) {
+      if (this.waiters.countOf(account) >= this.bounds.waitsOfAccount - (wait.mayTrade ? 0 : waitsOfTraders)) {
         return Effect.succeed<Without>({ without: "room", of: "account" })
       }
       const waiter = new Waiter(logs)

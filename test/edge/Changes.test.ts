@@ -138,6 +138,29 @@ describe("the changes of an account", () => {
     expect(await waits()).toBe(0)
   })
 
+  test("are waited for by keys that only read so that one that may trade finds a place", async () => {
+    const issued = Fake.issue("reader", 1)
+    venue.engine.state.apiKeys.issue({ ...issued.grant, account: bob.account, createdAtEpochMs: venue.atEpochMs, revokedAtEpochMs: 0 })
+    const target = targetOf(bob, `fromSequence=${venue.engine.sequence}&waitMs=30000`)
+    const gone: Array<() => void> = []
+    const wait = (key: string): Promise<Response> =>
+      new Promise((resolve) => {
+        const whenGone = (then: () => void) => {
+          gone.push(then)
+          return () => {}
+        }
+        venue.application.handle({ ...Fake.request({ target, key }), whenGone }, resolve)
+      })
+    const reading = [wait(issued.text), wait(issued.text), wait(issued.text)]
+    while (await waits() < 3) await Promise.resolve()
+    const crowded = await wait(issued.text)
+    expect([crowded.status, Fake.json(crowded).rejectionGuard]).toEqual([429, "waits_per_account"])
+    const trading = wait(bob.key)
+    while (await waits() < 4) await Promise.resolve()
+    for (const leave of gone) leave()
+    expect((await Promise.all([...reading, trading])).map(({ status }) => status)).toEqual([200, 200, 200, 200])
+  })
+
   test("are no longer waited for once the credential has ended", async () => {
     const owner = await Owner.open(venue)
     const waiting = ask(venue, { target: targetOf(owner, `fromSequence=${venue.engine.sequence}&waitMs=30000`), key: owner.token })
@@ -160,7 +183,7 @@ describe("the changes of an account", () => {
 })
 
 describe("whoever asks for changes", () => {
-  const quiet: Wait = { forMs: 0, endsAtEpochMs: Number.MAX_SAFE_INTEGER, isOver: () => false, whenGone: () => () => {} }
+  const quiet: Wait = { forMs: 0, endsAtEpochMs: Number.MAX_SAFE_INTEGER, mayTrade: true, isOver: () => false, whenGone: () => () => {} }
   /** A rerun of the journal in which no account is touched. */
   const empty = (begins: number): Feed.Rerun => {
     let stands = begins
@@ -224,7 +247,11 @@ describe("whoever asks for changes", () => {
       yield* TestClock.adjust(100)
       expect(changes.waiting).toBe(0)
       isGood = true
-      const [first, second] = [yield* begin(0), yield* begin(0)]
+      const first = yield* begin(0)
+      yield* Effect.yieldNow()
+      // The last place is for who may trade.
+      expect(yield* changes.read(asked(7), { ...wait, mayTrade: false })).toEqual({ without: "room", of: "account" })
+      const second = yield* begin(0)
       yield* Effect.yieldNow()
       expect(yield* changes.read(asked(7), wait)).toEqual({ without: "room", of: "account" })
       yield* TestClock.adjust(2_500)

@@ -6,6 +6,8 @@ import * as FiberRef from "effect/FiberRef"
 import * as Schema from "effect/Schema"
 import { assert } from "../../domain/Assert.js"
 import type { Trader } from "../../engine/Reads.js"
+import { Principal } from "../../operations/Header.js"
+import { scopeTrade } from "../../operations/identity/KeyGrant.js"
 import { isOfOthers } from "../../sequencer/Feed.js"
 import type { Page, Wait, Without } from "../../streams/Changes.js"
 import { Deposit } from "../funds/TransferRecord.js"
@@ -75,7 +77,8 @@ const Query = Schema.Struct({
     description: "Records whose events are told, 1..500; 50 when absent. Fewer where they come to over a megabyte, but never none."
   }),
   waitMs: Fields.optional(WaitText).annotations({
-    description: "For how long the answer waits where nothing has changed, in milliseconds, 0..30000; 0 when absent."
+    description: "For how long the answer waits where nothing has changed, in milliseconds, 0..30000; 0 when absent. Four requests of an "
+      + "account may wait at once, and of keys that only read three."
   })
 })
 
@@ -97,6 +100,7 @@ const withoutPage = (without: Without, fromSequence: number, head: number): Erro
 const waiting = (call: Call, trader: Trader, forMs: number): Wait => ({
   forMs,
   endsAtEpochMs: trader.expiresAtEpochMs,
+  mayTrade: trader.principal === Principal.session || (trader.scopes & scopeTrade) !== 0,
   isOver: () => call.services.readiness.state() !== "ready" || Admission.outBy(call) !== undefined,
   whenGone: call.request.whenGone ?? (() => () => {})
 })

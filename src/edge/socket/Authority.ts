@@ -1,10 +1,10 @@
 /** The account for which a socket may act, by the ticket shown on it, until that ticket expires. */
 import { none } from "../../domain/None.js"
 import { Refusal } from "../../domain/Refusal.js"
-import { isTicketJustReplaced, type Reads, ticketExpiresAt, ticketStandingOf } from "../../engine/Reads.js"
+import { type ApiKeyView, isTicketJustReplaced, type Reads, ticketExpiresAt, ticketStandingOf } from "../../engine/Reads.js"
 import * as ApiKeys from "../../identity/ApiKeys.js"
 import type { Place, Tickets } from "../../identity/Tickets.js"
-import { scopeRead } from "../../operations/identity/KeyGrant.js"
+import { scopeRead, scopeTrade } from "../../operations/identity/KeyGrant.js"
 import { isKeyRevoked, keyOfFamily } from "../http/TicketRefusals.js"
 
 export interface Authority {
@@ -14,15 +14,19 @@ export interface Authority {
   readonly accountId: string
   /** Bit 0: read, bit 1: trade. */
   readonly scopes: number
+  /** Whether the key may trade, with whatever scopes the ticket was minted. */
+  readonly isOfTradingKey: boolean
   /** When the shown ticket expires, whatever becomes of its family. */
   readonly expiresAtEpochMs: number
 }
 
 type TicketReads = Pick<Reads, "accountId" | "apiKey" | "findTicketFamily">
 
-/** Whether the key that minted a family may act. */
-const isKeyGood = (reads: TicketReads, apiKey: number, atEpochMs: number): boolean =>
-  typeof ApiKeys.standing(reads.apiKey(apiKey), atEpochMs) !== "string"
+/** The key that minted a family, if it may act. */
+const goodKey = (reads: TicketReads, apiKey: number, atEpochMs: number): ApiKeyView | undefined => {
+  const key = ApiKeys.standing(reads.apiKey(apiKey), atEpochMs)
+  return typeof key === "string" ? undefined : key
+}
 
 /** The number of the key that minted a ticket; `none` where it is not known. */
 export const keyOf = (tickets: Tickets, reads: TicketReads, text: string): number => {
@@ -62,7 +66,8 @@ export const authorityOf = (
     case "current":
   }
   if (family === undefined) return Refusal.ticketExpired
-  if (!isKeyGood(reads, family.apiKey, atEpochMs)) return Refusal.ticketRevoked
+  const key = goodKey(reads, family.apiKey, atEpochMs)
+  if (key === undefined) return Refusal.ticketRevoked
   if ((family.scopes & scopeRead) === 0) return Refusal.keyScopeMissing
   return {
     family: family.family,
@@ -70,6 +75,7 @@ export const authorityOf = (
     account: family.account,
     accountId: reads.accountId(family.account),
     scopes: family.scopes,
+    isOfTradingKey: (key.scopes & scopeTrade) !== 0,
     expiresAtEpochMs: ticketExpiresAt(family)
   }
 }
@@ -82,5 +88,6 @@ export const wasRevoked = ({ apiKey, family }: Authority, reads: TicketReads): b
 export const endOf = ({ apiKey, expiresAtEpochMs, family }: Authority, reads: TicketReads, atEpochMs: number): Refusal | undefined => {
   // Expired families are forgotten eventually, and keys may expire with their tickets: neither counts as revoked.
   if (expiresAtEpochMs <= atEpochMs) return Refusal.ticketExpired
-  return reads.findTicketFamily(family)?.isEnded === false && isKeyGood(reads, apiKey, atEpochMs) ? undefined : Refusal.ticketRevoked
+  const isGood = reads.findTicketFamily(family)?.isEnded === false && goodKey(reads, apiKey, atEpochMs) !== undefined
+  return isGood ? undefined : Refusal.ticketRevoked
 }

@@ -19,7 +19,7 @@ import { marketNotFound } from "../http/MarketNames.js"
 import { refusedTicket, scopeMissing } from "../http/TicketRefusals.js"
 import { type Authority, authorityOf, endOf, keyOf, wasRevoked } from "./Authority.js"
 import * as Frames from "./Frames.js"
-import { bounds, retentionOf, type Setting } from "./Setting.js"
+import { bounds, type Joining, retentionOf, type Setting } from "./Setting.js"
 import { Outbox, type Teller } from "./Outbox.js"
 import { Place, type Resumption } from "./Place.js"
 
@@ -64,8 +64,8 @@ export class Session implements Conversation {
    * other.
    */
   private account: number | undefined = undefined
-  /** Whether it counts as one of its account's connections: while it acts for the account, or its orders end with it. */
-  private countsAsAccounts = false
+  /** As what it counts as one of its account's connections: while it acts for the account, or its orders end with it. */
+  private counted: Joining | undefined = undefined
   /** Ends of authority that the client has not been told of. */
   private untoldEnds = 0
   /** The connection's number if its orders end with it. */
@@ -375,7 +375,7 @@ export class Session implements Conversation {
       const isToArm = this.armed === undefined && (cancelOnDisconnect || (this.isPromised && mayTrade))
       if (!isToArm) return this.joins(found) ? this.trust(id, found) : refuse(Errors.socketsOfAccount)
       if (!mayTrade) return refuse(scopeMissing(reads, found.apiKey, scopeTrade))
-      if (!this.countsAsAccounts && !this.setting.mayJoin(found.account)) return refuse(Errors.socketsOfAccount)
+      if (this.counted === undefined && !this.setting.mayJoin(found)) return refuse(Errors.socketsOfAccount)
       disconnects.arm(found, this.connectionId, (armed) =>
         this.safely(() => {
           if (typeof armed !== "number") refuse(armed)
@@ -405,18 +405,19 @@ export class Session implements Conversation {
   }
 
   /** Whether the connection may speak for an account. One that has closed may not: nothing would report that its place is free again. */
-  private joins({ account }: Authority): boolean {
+  private joins(authority: Authority): boolean {
     if (this.isClosed) return false
-    if (this.countsAsAccounts || !this.setting.joins(account)) return this.countsAsAccounts
-    this.account = account
-    this.countsAsAccounts = true
+    if (this.counted !== undefined) return true
+    if (!this.setting.joins(authority)) return false
+    this.account = authority.account
+    this.counted = authority
     return true
   }
 
   /** Gives the account's place back: connections that no longer act for an account must not keep its owner's own ones out. */
   leaves(): void {
-    if (this.countsAsAccounts) this.setting.leaves(this.account!)
-    this.countsAsAccounts = false
+    if (this.counted !== undefined) this.setting.leaves(this.counted)
+    this.counted = undefined
   }
 
   /**

@@ -14,6 +14,7 @@ import type { Payloads } from "../../streams/Payloads.js"
 import { type Bounds, type Piece, usualBounds } from "../../streams/Replay.js"
 import type { Retention } from "../../streams/Retention.js"
 import type { Reply, Request, UpgradeRequest } from "../http/Listener.js"
+import type { Authority } from "./Authority.js"
 import type { Disconnects } from "./Disconnects.js"
 
 export const bounds = {
@@ -45,7 +46,8 @@ export const bounds = {
    * Accounts cost nothing to open, and a connection that acts for one is not closed to make room for others. So connections that act
    * for accounts are at most all but one in `keptParts` of the venue's: the kept part always consists of connections that make room
    * for a newcomer, or are soon answered. Free for accounts is what is left of the others. One account may have `socketsOfAccount` as
-   * long as any are free, and more only up to one in `accountParts` of those that are.
+   * long as any are free, and more only up to one in `accountParts` of those that are. The last quarter of that is kept for keys that
+   * may trade: of two programs of one account, the one that only reads must not keep the other one's orders from the stream.
    */
   keptParts: 8,
   accountParts: 16,
@@ -111,6 +113,9 @@ export const retentionOf = ({ keptBytes, keptUpdates, toldAgain: { ms, records }
     ...[...marketChannels, candleChannel].map((channel) => [channel, { updates: keptUpdates, bytes: keptBytes }])
   ])
 
+/** Whose connection counts as one of an account's: which account's, and whether by a key that may trade. */
+export type Joining = Pick<Authority, "account" | "isOfTradingKey">
+
 /** A conversation with frames to send. */
 export interface Sending {
   readonly delivered: () => void
@@ -148,11 +153,11 @@ export interface Setting {
   /** Whether what an account missed after a sequence can be sent; false where the journal cannot be read. */
   readonly isTold: (...asked: Parameters<Retention["isTold"]>) => Effect.Effect<boolean>
   /** Whether a connection may begin to act for an account. */
-  readonly mayJoin: (account: number) => boolean
+  readonly mayJoin: (joining: Joining) => boolean
   /** The same; if so, it counts as one of that account's until it leaves. */
-  readonly joins: (account: number) => boolean
-  /** A connection no longer counts as one of an account's. */
-  readonly leaves: (account: number) => void
+  readonly joins: (joining: Joining) => boolean
+  /** A connection no longer counts as one of an account's; it joined as given. */
+  readonly leaves: (joined: Joining) => void
   /**
    * Reads a piece of what an account missed of one of its streams; undefined where the journal cannot be read, `room` where too
    * many are waiting for it.

@@ -41,7 +41,7 @@ import { Disconnects } from "./Disconnects.js"
 import { missedOf, orUnread } from "./Missed.js"
 import { payloads as ofAnyEngine, payloadsOf } from "./Payloads.js"
 import { Session } from "./Session.js"
-import { bounds, type Room, type Sending, type Setting } from "./Setting.js"
+import { bounds, type Joining, type Room, type Sending, type Setting } from "./Setting.js"
 
 /** How long a stream of candles waits until the histories reach its beginning, and the interval of its checks. */
 const longestBehindMs = 10_000
@@ -93,8 +93,9 @@ export interface Parts {
 /** The open sessions, and their timer. */
 class Sessions {
   readonly open = new Set<Session>()
-  /** The number of sessions that speak for each account, and that come from each network. */
+  /** The number of sessions that speak for each account, by keys that may trade alone too, and that come from each network. */
   private readonly ofAccount = new Map<number, number>()
+  private readonly ofTradingKeys = new Map<number, number>()
   /** The number of sessions that speak for any account. */
   private ofAccounts = 0
   private readonly ofNetwork = new Map<string, number>()
@@ -132,28 +133,34 @@ class Sessions {
 
   /**
    * Whether one more session may act for an account. What is free for that depends only on the sessions that do: all other connections
-   * make room for newcomers.
+   * make room for newcomers. Of the account's part the last quarter is for keys that may trade: those that only read leave it free, and
+   * it is theirs also where the part has shrunk since others took more.
    */
-  mayJoin(account: number): boolean {
-    const more = (this.ofAccount.get(account) ?? 0) + 1
+  mayJoin({ account, isOfTradingKey }: Joining): boolean {
     const { connections } = this.room
     const free = connections - Math.ceil(connections / bounds.keptParts) - this.ofAccounts
-    return free > 0 && (more <= bounds.socketsOfAccount || more * bounds.accountParts <= free)
+    if (free <= 0) return false
+    const part = Math.max(bounds.socketsOfAccount, Math.floor(free / bounds.accountParts))
+    const kept = quarterOf(part)
+    const held = this.ofAccount.get(account) ?? 0
+    if (!isOfTradingKey) return held < part - kept
+    return held < part || (this.ofTradingKeys.get(account) ?? 0) < kept
   }
 
   /** The same; if so, it is counted as one of the account's. */
-  joins(account: number): boolean {
-    const may = this.mayJoin(account)
-    if (may) this.count(account, 1)
+  joins(joining: Joining): boolean {
+    const may = this.mayJoin(joining)
+    if (may) this.count(joining, 1)
     return may
   }
 
-  leaves(account: number): void {
-    this.count(account, -1)
+  leaves(joined: Joining): void {
+    this.count(joined, -1)
   }
 
-  private count(account: number, change: 1 | -1): void {
+  private count({ account, isOfTradingKey }: Joining, change: 1 | -1): void {
     Counts.change(this.ofAccount, account, change)
+    if (isOfTradingKey) Counts.change(this.ofTradingKeys, account, change)
     this.ofAccounts += change
   }
 
@@ -295,9 +302,9 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
     isTold: (after) => orUnread(retention.isTold(after), false),
     missed: missedOf(barrier.whenDurable, replays),
     disconnects,
-    mayJoin: (account) => sessions.mayJoin(account),
-    joins: (account) => sessions.joins(account),
-    leaves: (account) => sessions.leaves(account),
+    mayJoin: (joining) => sessions.mayJoin(joining),
+    joins: (joining) => sessions.joins(joining),
+    leaves: (joined) => sessions.leaves(joined),
     addressOf: (from) => clientAddress(from, services.trustedProxies),
     used: (apiKey, address) => noteUse(services, apiKey, address),
     stolen: (place, remoteAddress, then) =>

@@ -9,6 +9,13 @@ import { Client } from "./Client.js"
 
 const book = { channel: "market.book", marketId }
 
+/** The account of a trader by a key that may only read. */
+const readerOf = (venue: LiveVenue, { account, accountId }: Trader): Trader => {
+  const { grant, text } = Fake.issue("reader", 1)
+  venue.engine.state.apiKeys.issue({ ...grant, account, createdAtEpochMs: venue.atEpochMs, revokedAtEpochMs: 0 })
+  return { account, accountId, key: text }
+}
+
 describe("the stream", () => {
   let venue: LiveVenue
   let alice: Trader
@@ -794,6 +801,40 @@ describe("the stream", () => {
       expect((await show(one, last))[1]).toMatchObject(taken)
     })
 
+    test("are three quarters where the key only reads: the rest is kept for keys that may trade, whatever their tickets may", async () => {
+      const small = LiveVenue.make(undefined, { room: { connections: 200 } })
+      const [one, ...others] = await small.traders(8) as [Trader, ...ReadonlyArray<Trader>]
+      const reader = readerOf(small, one)
+      const enter = async (who: Trader, scopes?: ReadonlyArray<string>): Promise<unknown> => {
+        const { error, type } = (await new Client(small).authenticate(who, scopes)).at(-1)
+        return error?.rejectionGuard ?? type
+      }
+      const taken: Array<unknown> = []
+      for (let count = 0; count < 8; count++) taken.push(await enter(reader))
+      expect(taken).toEqual([...Array.from({ length: 7 }, () => "auth_ok"), "account_share"])
+      expect([await enter(one), await enter(one, ["read", "trade"]), await enter(reader)]).toEqual(["auth_ok", "auth_ok", "account_share"])
+      // Others take so many that the account's part is six by now: less than it has, and yet its trading keys may have two.
+      for (const other of others.slice(0, 6)) for (let count = 0; count < 9; count++) await enter(other)
+      expect(await enter(one)).toBe("account_share")
+      const [, second] = others
+      expect(await enter(second!)).toBe("account_share")
+    })
+
+    test("are kept for keys that may trade also where those that only read have more than the account's part by now", async () => {
+      const small = LiveVenue.make(undefined, { room: { connections: 200 } })
+      const [one, ...others] = await small.traders(8) as [Trader, ...ReadonlyArray<Trader>]
+      const reader = readerOf(small, one)
+      for (let count = 0; count < 7; count++) await new Client(small).authenticate(reader)
+      for (const other of others) for (let count = 0; count < 9; count++) await new Client(small).authenticate(other)
+      const traders = [new Client(small), new Client(small), new Client(small)]
+      const show = async (client: Client): Promise<string> => (await client.authenticate(one, ["read", "trade"])).at(-1).type
+      expect([await show(traders[0]!), await show(traders[1]!), await show(traders[2]!)]).toEqual(["auth_ok", "auth_ok", "auth_error"])
+      // Its places are its own whenever it comes back.
+      traders[0]!.leave()
+      expect((await new Client(small).authenticate(reader)).at(-1).type).toBe("auth_error")
+      expect(await show(traders[2]!)).toBe("auth_ok")
+    })
+
     test("leave an eighth of all to those that make room, also by the first four of an account; these cost no account its places", async () => {
       const small = LiveVenue.make(undefined, { room: { connections: 16 } })
       const traders = await small.traders(4) as [Trader, Trader, Trader, Trader]
@@ -864,9 +905,7 @@ describe("the stream", () => {
       "authenticate"
     ]])
     expect(error.safeMessage).toContain("mint another one with the key, with the scope read")
-    const issued = Fake.issue("reader", 1)
-    venue.engine.state.apiKeys.issue({ ...issued.grant, account: alice.account, createdAtEpochMs: venue.atEpochMs, revokedAtEpochMs: 0 })
-    const reading = await minted(issued.text, ["read"])
+    const reading = await minted(readerOf(venue, alice).key, ["read"])
     expect(shown(reading, { cancelOnDisconnect: true })).toMatchObject({
       type: "auth_error",
       error: { code: "scope_missing", apiKeyRejection: "scope_missing", safeMessage: "The API key lacks the scope this operation needs." }
