@@ -1,7 +1,8 @@
 /**
  * Safety (I11). Nobody acts without authority, or after its end: no key is accepted on a route for the owner only, nobody reads or changes
  * another account, a key does only what its scopes allow, and nothing is journaled or answered by a session or key after the record that
- * ends it, or after its expiry; nor does a waiting read return anything from after the end of its credential. A valid credential is not
+ * ends it, or after its expiry; nor does a waiting read return anything from after the end of its credential. The name of an account is its
+ * owner's to choose: a key chooses it only where there is no passkey. A valid credential is not
  * refused, and the holder of an ended key learns why.
  *
  * Authority is read from the journal: sessions opened, keys issued, and whatever ended them.
@@ -9,6 +10,7 @@
 import { accountId as idOf } from "../../src/domain/Ids.js"
 import { Principal } from "../../src/operations/Header.js"
 import type { NaiveKey, NaiveSignedIn } from "../model/NaiveIdentity.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { isObject } from "../reading/Bodies.js"
 import { isOfIdentity } from "../reading/Commands.js"
 import * as Identity from "../reading/Identity.js"
@@ -52,8 +54,11 @@ const others: ReadonlySet<string> = new Set(["OpenDemoAccounts", "IssueBotKey", 
 
 type Committed = Observation & { readonly _tag: "Committed" }
 
+/** Whether somebody has a passkey of an account. */
+const hasOwner = ({ identity }: NaiveVenue, account: number): boolean => identity.passkeysOf(account).length > 0
+
 /** Checks that the sender of a command had the authority by the record's time. */
-const byAuthority = (state: State, { record: { atEpochMs, command, sequence } }: Committed): Verdict => {
+const byAuthority = (state: State, { model, record: { atEpochMs, command, sequence } }: Committed): Verdict => {
   const isKey = command.principal === Principal.key
   if (!isKey && command.principal !== Principal.session) return holds
   const what = `record ${sequence}, ${command.kind} by ${isKey ? "key" : "session"} ${command.credential},`
@@ -63,6 +68,7 @@ const byAuthority = (state: State, { record: { atEpochMs, command, sequence } }:
   if (atEpochMs >= authority.expiresAtEpochMs) return broken(`${what} is of ${atEpochMs}, and it ended at ${authority.expiresAtEpochMs}`)
   if (authority.account !== command.account) return broken(`${what} acts for account ${command.account}, and is of ${authority.account}`)
   if (isKey && isOfIdentity(command)) return broken(`${what} is the owner's alone`)
+  if (isKey && command.kind === "SetDisplayHandle" && hasOwner(model, command.account)) return broken(`${what} is the owner's to choose`)
   if (!isKey) return holds
   const needed = command.kind === "MintTicket" ? read | command.scopes : trade
   return (authority.scopes! & needed) === needed ? holds : broken(`${what} may not do this`)
@@ -160,7 +166,7 @@ const tellsOfItsEnd = ({ answer: { json, status }, call }: Answered, authority: 
 }
 
 const onOwnRoute = (what: string, seen: Answered, authority: Authority | undefined, standing: "good" | "over" | "unsure"): Verdict => {
-  const { answer: { json, status, text }, call } = seen
+  const { answer: { json, status, text }, call, model } = seen
   const said = `is answered ${status}: ${text.slice(0, 300)}`
   const isTurnedAway = status === 401 && codeOf(json) === "unauthorized"
   if (standing === "over") return isTurnedAway ? holds : broken(`${what} has no authority any more, and ${said}`)
@@ -171,6 +177,10 @@ const onOwnRoute = (what: string, seen: Answered, authority: Authority | undefin
       : broken(`${what} is a session's where a key is asked for, and ${said}`)
   if (standing === "unsure") return holds
   if (isTurnedAway) return broken(`${what} has authority, and ${said}`)
+  const isOwners = codeOf(json) === "passkey_required"
+  if (isOwners && !(call.endpoint === "setProfile" && authority!.scopes !== undefined && hasOwner(model, authority!.account))) {
+    return broken(`${what} needs no passkey, and ${said}`)
+  }
   const lacks = authority!.scopes !== undefined && (authority!.scopes & scopeFor(call)) !== scopeFor(call)
   return lacks === (status === 403 && codeOf(json) === "scope_missing")
     ? holds

@@ -69,7 +69,7 @@ const isAdmitted = ({ credential }: Call): boolean => credential === "trader" ||
 
 /** Whether an issued credential has ended or lacks the right: `authority` checks how that is reported. */
 const isTurnedAway = ({ credential }: Call, { status, text }: Answered["answer"]): boolean =>
-  credential === "issued" && (status === 401 || (status === 403 && text.includes("\"scope_missing\"")))
+  credential === "issued" && (status === 401 || (status === 403 && /"code":"(?:scope_missing|passkey_required)"/.test(text)))
 
 const isAccountThere = ({ accounts }: State, { wanted }: Asked): boolean =>
   !("accountId" in wanted) || wanted.accountId === undefined || accounts.has(wanted.accountId)

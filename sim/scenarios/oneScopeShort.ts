@@ -11,6 +11,7 @@ import type { Json } from "../reading/Bodies.js"
 import * as OwnerCalls from "../workload/OwnerCalls.js"
 import { affiliates, infoOf, owning, reading, type Routes, tried, trading } from "./Routes.js"
 import type { Scenario } from "./Scenario.js"
+import type { Stage } from "./Stage.js"
 
 /** What may be required of a caller without a scope of his key being needed, or his passkey. */
 const free: ReadonlySet<string> = new Set(["system", "public", "anyone_or_owner", "anyone_or_trader", "operator", "key"])
@@ -26,6 +27,16 @@ const longestWaitMs = 10_000
 const endsAfterMs = 200
 const soonMs = 500
 
+/** The name of an account with an owner is for the owner to choose, whatever a key may trade. */
+const named = (stage: Stage, owner: OwnerCalls.Bearer, trader: OwnerCalls.Bearer): void => {
+  const handle = (): unknown => stage.done(stage.apart(OwnerCalls.readOwn(owner, "getProfile", "profile")).answer)["displayHandle"]
+  const { answer: { json, status } } = stage.apart(OwnerCalls.setProfile(trader, "by-key", "Jane_Doe_Zurich"))
+  stage.is("what a key is told that names its owner", [status, infoOf(json)["code"]], [403, "passkey_required"])
+  stage.is("what the account is called then", handle(), null)
+  const chosen = stage.done(stage.apart(OwnerCalls.setProfile(owner, "by-owner", "somebody")).answer)["displayHandle"]
+  stage.is("what its owner calls it", handle(), chosen)
+}
+
 export const oneScopeShort: Scenario = {
   name: "one-scope-short",
   what: "keys that lack just what a route needs, on every route of an account",
@@ -40,12 +51,12 @@ export const oneScopeShort: Scenario = {
     const owner = OwnerCalls.holder("owner", call)
     const order = stage.done(stage.apart(OwnerCalls.readOwn(owner, "listOrders", "orders")).answer)
     stage.is("orders of who has just come", order["orders"], [])
-    const named = { account: String(accountId), market: market.marketId }
+    const place = { account: String(accountId), market: market.marketId }
 
     /** Expects every route to refuse a key for the same reason. */
     const refused = (who: OwnerCalls.Bearer, routes: Routes, code: string): void => {
       for (const route of routes) {
-        const { answer: { json, status } } = stage.apart(tried(who, route, named))
+        const { answer: { json, status } } = stage.apart(tried(who, route, place))
         stage.is(`what ${who.client} is told by ${route[0]}`, [status, infoOf(json)["code"]], [403, code])
       }
     }
@@ -55,6 +66,7 @@ export const oneScopeShort: Scenario = {
     refused(trader, reading, "scope_missing")
     stage.is("routes of an account that are not in sim/scenarios/Routes.ts", untried(), [])
     for (const agent of [reader, trader]) refused(agent, owning, "passkey_required")
+    named(stage, owner, trader)
 
     // Anybody may read the markets: who may not read of the account is told nothing of it there either.
     stage.done(stage.apart(OwnerCalls.setFavorite(owner, market.marketId, true)).answer)

@@ -174,6 +174,12 @@ const keyed = (who: Bearer, endpoint: string, operation: number, idempotencyKey:
   scope: scopeOf(who.account, operation, idempotencyKey)
 })
 
+/** Sets the name under which others may see the account. */
+export const setProfile = (who: Bearer, idempotencyKey: string, displayHandle: string): Draft => ({
+  ...keyed(who, "setProfile", Operation.setDisplayHandleV1, idempotencyKey, ofAccount(who, "profile"), { displayHandle }),
+  method: "PUT"
+})
+
 /** Fences a key, so that it is never acted on if it has not been yet. */
 export const fence = (who: Bearer, idempotencyKey: string, fenced: string): Draft =>
   keyed(who, "fenceOutcome", Operation.fenceV1, idempotencyKey, ofAccount(who, "outcomes/fence"), { idempotencyKey: fenced })

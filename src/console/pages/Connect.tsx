@@ -77,7 +77,7 @@ const Asked = ({ approval, request }: { readonly approval: Approval; readonly re
           </ul>
         </dd>
         <dt>May not</dt>
-        <dd>Deposit, withdraw, or approve other keys: no key ever can.</dd>
+        <dd>Deposit, withdraw, approve other keys, or choose the name under which others see you: no key ever can.</dd>
         <dt>For</dt>
         <dd>{duration(request.keyLifetimeSeconds)}, from when it fetches the key</dd>
         <dt>Asked</dt>

@@ -37,7 +37,11 @@ export const duration = (seconds: number): string => {
 /** What a key with each scope may do. */
 export const scopes: Readonly<Record<Scope, { readonly title: string; readonly text: string }>> = {
   read: { title: "Read", text: "See your balance, positions, orders and history." },
-  trade: { title: "Trade", text: "Place, change and cancel orders with your money, without asking you each time." }
+  trade: {
+    title: "Trade",
+    text: "Place, change and cancel orders with your money, without asking you each time; set and remove take-profits and stop-losses, set "
+      + "leverage, mark favorite markets, and register your account as an affiliate where the venue has affiliates."
+  }
 }
 
 /** Scopes as a list in words. */

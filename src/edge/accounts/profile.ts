@@ -4,6 +4,7 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { handleOf, isChosen } from "../../operations/accounts/SetDisplayHandle.js"
+import { Principal } from "../../operations/Header.js"
 import { Operation } from "../../operations/Operations.js"
 import * as Errors from "../http/Errors.js"
 import * as Example from "../http/Example.js"
@@ -18,7 +19,12 @@ import { withAccount } from "./Own.js"
 const ProfileBody = Schema.Struct({
   displayHandle: Schema.String.pipe(
     Schema.filter(isChosen, { jsonSchema: { minLength: 3, maxLength: 20, pattern: "^[A-Za-z0-9_-]{3,20}$" } })
-  ).annotations({ description: "3 to 20 of A-Z a-z 0-9 _ -. The venue adds a suffix, so that no two accounts are called the same." })
+  ).annotations({
+    description:
+      "3 to 20 of A-Z a-z 0-9 _ -. The venue adds a suffix, so that no two accounts are called the same. Everybody may see it, and "
+      + "it can be changed but not removed: so it is the owner's to choose, and an API key may do it only for an account that has no "
+      + "passkey, like a demo account (otherwise 403 `passkey_required`)."
+  })
 }).annotations({ identifier: "ProfileBody" })
 type ProfileBody = typeof ProfileBody.Type
 
@@ -78,14 +84,18 @@ export const setProfile = Route.hot({
     .setHeaders(Fields.IdempotencyHeaders)
     .setPayload(ProfileBody)
     .addSuccess(ProfileResult)
-    .addError(Failures.native(Failures.command, 404))
+    .addError(Failures.native(Failures.command, 404, "Owners"))
     .annotate(OpenApi.Summary, "Choose the name by which others may see the account"),
   example: { target, body: { displayHandle: "patient_maker" } },
   decode: (body) => plain<ProfileBody>(body, profileShape),
   feed: feeds(profileShape),
   run: (call, admitted) => {
-    const { accountId, body: { displayHandle: chosen }, idempotencyKey } = admitted
+    const { accountId, body: { displayHandle: chosen }, idempotencyKey, trader } = admitted
     if (call.params["accountId"] !== accountId) return call.failDurably(Errors.accountNotFound)
+    // An agent that trades could make its owner's name public, for good.
+    if (trader.principal === Principal.key && call.services.state.passkeys(trader.account).length > 0) {
+      return call.failDurably(Errors.passkeyRequired)
+    }
     Submission.submit(call, admitted, { kind: "SetDisplayHandle", operation: Operation.setDisplayHandleV1, chosen },
       (outcome) =>
         call.succeed(

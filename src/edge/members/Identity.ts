@@ -53,7 +53,9 @@ export const identity: Said = {
   purpose: "What the challenge is for.",
   authentication: "A fresh answer by a passkey of the account.",
   clientName: "What the agent calls itself: one line of 1 to 64 characters.",
-  scopes: "What the key may do: `read`, `trade` or both.",
+  scopes: "What the key may do: `read`, `trade` or both. `read` sees all of the account but its withdrawals, passkeys, keys and security "
+    + "events. `trade` places, changes and cancels orders, sets and removes take-profits and stop-losses, sets leverage, the dead-man "
+    + "switch and favorites, fences requests, and registers the account as an affiliate.",
   keyLifetimeSeconds: "How long the key will be good, in seconds: 300 to 604,800.",
   codeChallenge: "SHA-256 of the verifier, base64url (PKCE, S256).",
   deviceCode: "What the agent exchanges for its key: a secret.",
