@@ -245,6 +245,7 @@ test("amounts say in which unit they are, in both forms", async () => {
     expect.stringMatching(/In size atoms, /),
     expect.stringMatching(/In USDC\.$/)
   ])
+  expect(schemas.IndexPriceBody.properties.price.description).toBe("The index price, in USDC for one unit of the underlying.")
 })
 
 test("how many entries there are where no number is asked for is told as it is read: 100 of the compatibility layer, else 50", async () => {

@@ -25,6 +25,7 @@ export const trading: Said = {
   "BookLevel.price": ["price", "The level's price."],
   "LiquidationStep.price": ["price", "The bankruptcy price, or what the position was closed at."],
   "AccountLiquidationStep.price": ["price", "The bankruptcy price, or what the position was closed at."],
+  "IndexPriceBody.price": "The index price, in USDC for one unit of the underlying.",
   "prices.price": "The index price, in USDC for one unit of the underlying.",
   quantity: ["size", "The size of the order, all of it."],
   "AmendOrderBody.quantity": ["size", "The new total; at or under what is filled already it cancels the rest."],

@@ -28,7 +28,7 @@ export const setIndexPrice = Route.effect({
       sourceEpochMs: Fields.optional(Fields.EpochMs).annotations({
         description: "When the price was seen; absent: when it is journaled."
       })
-    }))
+    }).annotations({ identifier: "IndexPriceBody" }))
     .addSuccess(OperatorResult)
     .addError(Failures.native(Failures.operatorCommand, "Unavailable"))
     .annotate(OpenApi.Summary, "Publish an index price"),
