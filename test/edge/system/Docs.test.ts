@@ -6,6 +6,7 @@ import * as Refusal from "../../../src/domain/Refusal.js"
 import * as Contract from "../../../src/edge/Contract.js"
 import { html, prose } from "../../../src/edge/system/docs/Html.js"
 import * as Errors from "../../../src/edge/http/Errors.js"
+import * as Example from "../../../src/edge/http/Example.js"
 import * as Requests from "../../../src/edge/http/Requests.js"
 import { tags } from "../../../src/edge/http/Tags.js"
 import * as Advice from "../../../src/edge/system/docs/Advice.js"
@@ -118,7 +119,7 @@ const unrecorded: ReadonlySet<string> = new Set(["identity", "funds", "solvency"
 
 test("requests are printed over several lines, and answers are those that were recorded, with no secret in them", () => {
   const orders = pages.get("orders")!
-  expect(orders).toContain("-d '{\n  &quot;accountId&quot;: ")
+  expect(orders).toContain("-d '{\n  &quot;accountId&quot;: &quot;'&quot;$ACCOUNT&quot;'&quot;,\n")
   expect(orders).toContain("{\n  &quot;version&quot;: &quot;external-order/v1&quot;,\n")
   const sampled = (tag: string) =>
     [...pages.get(tag)!.matchAll(/<h3 id="[^"]+"><span[^]*?(?=<h3 id="|<h2 )/g)]
@@ -148,6 +149,8 @@ test("an example shows the credential that its route takes, and the answer the s
   }
   for (const { access, isEmpty, name } of Contract.endpoints) {
     const section = sectionOf(name)
+    // Pasted into a shell it is about the reader's own account.
+    expect(/<h4>Example<\/h4><pre><code>([^]*?)<\/code>/.exec(section)![1]).not.toContain(Example.accountId)
     expect([name, shownIn(section)]).toEqual([name, access in bearers ? bearers[access] : "$API_KEY"])
     expect([name, section.includes("<h4>Response 204</h4>"), section.includes("<h4>Response 200</h4>")]).toEqual([name, isEmpty, !isEmpty])
   }

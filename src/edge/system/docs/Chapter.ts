@@ -2,7 +2,7 @@
 import { assert } from "../../../domain/Assert.js"
 import type { Level } from "../../http/Access.js"
 import type { Described } from "../../http/Endpoint.js"
-import { type Example, freshKey } from "../../http/Example.js"
+import { accountId, type Example, freshKey } from "../../http/Example.js"
 import { type Html, html, join, prose } from "./Html.js"
 import * as Types from "./Types.js"
 
@@ -62,16 +62,19 @@ const credentials: Readonly<Record<Level, string | undefined>> = {
   operator: "$OPERATOR_TOKEN"
 }
 
+/** A text with the shell's variable for the reader's account in place of the account of which the examples speak. */
+const ofReader = (text: string, variable: string): string => text.replaceAll(accountId, variable)
+
 /** A request as it is typed into a shell. */
 const curl = ({ endpoint, example, operation }: Route): string => {
   const credential = credentials[endpoint.access]
   const parts = [
-    `curl -s${endpoint.method === "GET" ? "" : ` -X ${endpoint.method}`} "$VENUE${example.target}"`,
+    `curl -s${endpoint.method === "GET" ? "" : ` -X ${endpoint.method}`} "$VENUE${ofReader(example.target, "$ACCOUNT")}"`,
     ...(credential === undefined ? [] : [`-H "Authorization: Bearer ${credential}"`]),
     ...(operation.parameters.some((parameter) => parameter.in === "header") ? [`-H "Idempotency-Key: ${freshKey}"`] : []),
     ...(example.body === undefined
       ? []
-      : ["-H 'Content-Type: application/json'", `-d ${quoted(JSON.stringify(example.body, undefined, 2))}`])
+      : ["-H 'Content-Type: application/json'", `-d ${ofReader(quoted(JSON.stringify(example.body, undefined, 2)), `'"$ACCOUNT"'`)}`])
   ]
   return parts.join(" \\\n  ")
 }
