@@ -301,7 +301,7 @@ const keptParts = 8
 
 /**
  * Checks a refusal for the account's part: all that ever spoke for an account may still count for it, and so may whoever is about to. Of
- * the part the last quarter is for keys that may trade.
+ * the part a quarter is for keys that may trade: who only reads leaves free what they do not have of it.
  */
 const shareVerdict = (state: State, family: NaiveFamily, id: string | undefined): Verdict => {
   const { identity } = state.model!
@@ -312,10 +312,9 @@ const shareVerdict = (state: State, family: NaiveFamily, id: string | undefined)
   const own = shown.filter((families) => families.some(({ account }) => account === family.account))
   const free = state.connections - Math.ceil(state.connections / keptParts) - shown.length
   const part = Math.max(leastPart, Math.floor(free / parts))
-  const kept = Math.ceil(part / 4)
-  const trades = identity.isOfTradingKey(family)
   const ofTraders = own.filter((families) => families.some((each) => identity.isOfTradingKey(each))).length
-  const mayBeFull = trades ? own.length >= part && ofTraders >= kept : own.length >= part - kept
+  const kept = Math.max(0, Math.ceil(part / 4) - ofTraders)
+  const mayBeFull = identity.isOfTradingKey(family) ? own.length >= part && kept === 0 : own.length >= part - kept
   return free <= 0 || mayBeFull ? holds : broken(`is told by ${id} that its account has its part, which is ${part}, and has ${own.length}`)
 }
 

@@ -1,8 +1,7 @@
 /**
  * Safety (contract). A read that waits for changes of an account is refused for too many waits only where four other requests of that
- * account may be waiting, or three where it comes with a key that may not trade: the last place is kept for those that may. Waits of other
- * accounts exclude nobody. A request may wait from when the process takes it up until its client is
- * answered; one whose client has left, or that arrived twice, may wait for as long as the process lives.
+ * account may be waiting, or three where it comes with a key that may not trade and none of them may: one place is for those that may. Waits of other accounts
+ * exclude nobody. A request may wait from when the process takes it up until its client is answered; one whose client has left, or that arrived twice, may wait for as long as the process lives.
  */
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { sha256 } from "../reading/Identity.js"
@@ -13,12 +12,22 @@ import { broken, holds, type Property, type Verdict } from "./Property.js"
 const mostWaits = 4
 const ofTraders = 1
 
+/** A number of waiting requests, and how many of these may trade. */
+interface Waiting {
+  readonly all: number
+  readonly traders: number
+}
+
+const nobody: Waiting = { all: 0, traders: 0 }
+
+const plus = ({ all, traders }: Waiting, mayTrade: boolean): Waiting => ({ all: all + 1, traders: traders + (mayTrade ? 1 : 0) })
+
 /** Requests of an account that the process took up and did not answer at once. */
 interface Account {
-  /** How many others of the account may have been waiting since it arrived, by call. */
-  readonly waiting: Map<number, number>
-  /** The number of requests that arrived again while they were known. */
-  again: number
+  /** Whether each may trade, and who else of the account may have been waiting since it arrived, by call. */
+  readonly waiting: Map<number, { readonly mayTrade: boolean; others: Waiting }>
+  /** The requests that arrived again while they were known. */
+  again: Waiting
 }
 
 interface State {
@@ -33,28 +42,32 @@ const isSentAway = ({ status, text }: Reply): boolean => status === 429 && text.
 
 const accountOf = ({ target }: Call): string => target.split("/")[3] ?? ""
 
-const verdict = ({ model }: State, call: Call, others: number): Verdict => {
-  const most = model?.identity.onlyReads(sha256(call.token, "hex")) === true ? mostWaits - ofTraders : mostWaits
-  return others >= most ? holds : broken(`${accountOf(call)} is told that too many of its requests wait, and ${others} others may`)
-}
+const mayTrade = ({ model }: State, { token }: Call): boolean => model?.identity.onlyReads(sha256(token, "hex")) !== true
+
+const verdict = (state: State, call: Call, { all, traders }: Waiting): Verdict =>
+  all >= mostWaits - (mayTrade(state, call) ? 0 : Math.max(0, ofTraders - traders))
+    ? holds
+    : broken(`${accountOf(call)} is told that too many of its requests wait, and ${all} others may, of which ${traders} may trade`)
 
 const handled = (state: State, { answer, call }: Observation & { readonly _tag: "Handled" }): Verdict => {
   const { id } = call
   const account = accountOf(call)
-  const known = state.accounts.get(account) ?? { waiting: new Map<number, number>(), again: 0 }
-  const others = known.waiting.size + known.again
+  const known: Account = state.accounts.get(account) ?? { waiting: new Map(), again: nobody }
+  let others = known.again
+  for (const each of known.waiting.values()) others = plus(others, each.mayTrade)
   if (answer !== undefined) return isSentAway(answer) ? verdict(state, call, others) : holds
   state.accounts.set(account, known)
-  for (const [each, before] of known.waiting) known.waiting.set(each, before + 1)
-  if (known.waiting.has(id)) known.again++
-  else known.waiting.set(id, others)
+  const trades = mayTrade(state, call)
+  for (const each of known.waiting.values()) each.others = plus(each.others, trades)
+  if (known.waiting.has(id)) known.again = plus(known.again, trades)
+  else known.waiting.set(id, { mayTrade: trades, others })
   return holds
 }
 
 const answered = (state: State, { answer, call }: Observation & { readonly _tag: "Answered" }): Verdict => {
   const { id } = call
   const known = state.accounts.get(accountOf(call))
-  const others = known?.waiting.get(id)
+  const others = known?.waiting.get(id)?.others
   known?.waiting.delete(id)
   return others === undefined || !isSentAway(answer) ? holds : verdict(state, call, others)
 }

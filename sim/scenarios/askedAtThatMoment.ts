@@ -64,6 +64,10 @@ const lastWaitOfATrader = (stage: Stage): void => {
   const told = stage.apartTogether(waits, 50).map(({ json, status }) => status === 200 ? "waited" : infoOf(json)["rejectionGuard"])
   const sentAway = "waits_per_account"
   stage.is("waits of a key that only reads, and of one that may trade", told, ["waited", "waited", "waited", sentAway, "waited", sentAway])
+  // Where the trading key has its place already, the others are anybody's.
+  const behind = [wait(trader), ...Array.from({ length: mostWaits }, () => wait(reader))]
+  const toldBehind = stage.apartTogether(behind, 50).map(({ status }) => status === 200)
+  stage.is("waits of a key that only reads behind one that may trade", toldBehind, [true, true, true, true, false])
 }
 
 /** Who has begun to page through a leaderboard goes on in it until as many others have come as are kept with it. */

@@ -57,7 +57,12 @@ const lastPlaceOfATrader = (stage: Stage): void => {
   stage.is("who only reads", enter(["read"], ["read"], most), [...taken, "account_share"])
   // What counts is what the key may, whatever its tickets were minted for.
   stage.is("who may trade", enter(["read", "trade"], ["read"], 2), ["auth_ok", "account_share"])
-  for (const each of listeners) each.leave()
+  for (const each of listeners.splice(0)) each.leave()
+  stage.pass(beatMs)
+  // Where the trading key has its place already, the others are anybody's.
+  stage.is("the trading key first", enter(["read", "trade"], ["read"], 1), ["auth_ok"])
+  stage.is("who only reads behind it", enter(["read"], ["read"], most), [...taken, "account_share"])
+  for (const each of listeners.splice(0)) each.leave()
   stage.pass(beatMs)
 }
 

@@ -29,7 +29,7 @@ export interface Bounds {
 
 const usualBounds: Bounds = { waitsOfAccount: 4, waits: 1_024 }
 
-/** How many of an account's waits are kept for whoever may trade. */
+/** How many of an account's waits are kept for whoever may trade, unless as many of his wait. */
 const waitsOfTraders = 1
 
 /** Events after a sequence, and the last record covered. */
@@ -61,7 +61,7 @@ export interface Wait {
   readonly forMs: number
   /** When the caller's credential expires, epoch milliseconds. */
   readonly endsAtEpochMs: number
-  /** Whether the caller may trade: who only reads leaves the last of the account's waits to who does. */
+  /** Whether the caller may trade: who only reads leaves one of the account's waits to who does. */
   readonly mayTrade: boolean
   /** Whether the answer is due now in any case; checked whenever this may have changed. */
   readonly isOver: () => boolean
@@ -120,6 +120,8 @@ class Waiter implements Taker {
 
 export class Changes implements Listening {
   private readonly waiters = new Multimap<number, Waiter>()
+  /** Those of them that may trade. */
+  private readonly traders = new Multimap<number, Waiter>()
   private waits = 0
   /** Whether a record that is not durable yet has ended a credential. */
   private hasEnded = false
@@ -208,13 +210,14 @@ export class Changes implements Listening {
       const { account } = asked
       const logs = this.logsOf(account)
       if (logs === undefined || this.waits >= this.bounds.waits) return Effect.succeed<Without>({ without: "room", of: "venue" })
-      if (this.waiters.countOf(account) >= this.bounds.waitsOfAccount - (wait.mayTrade ? 0 : waitsOfTraders)) {
+      const kept = wait.mayTrade ? 0 : Math.max(0, waitsOfTraders - this.traders.countOf(account))
+      if (this.waiters.countOf(account) >= this.bounds.waitsOfAccount - kept) {
         return Effect.succeed<Without>({ without: "room", of: "account" })
       }
       const waiter = new Waiter(logs)
       let isGone = false
       const begin = Effect.sync(() => {
-        this.begin(account, waiter)
+        this.begin(account, waiter, wait)
         return wait.whenGone(() => {
           isGone = true
           waiter.wake()
@@ -246,9 +249,10 @@ export class Changes implements Listening {
     })
   }
 
-  private begin(account: number, waiter: Waiter): void {
+  private begin(account: number, waiter: Waiter, { mayTrade }: Wait): void {
     this.waits++
     this.waiters.add(account, waiter)
+    if (mayTrade) this.traders.add(account, waiter)
     for (const log of waiter.logs) {
       log.askers.add(waiter)
       log.subscriptions.add(waiter)
@@ -258,6 +262,7 @@ export class Changes implements Listening {
   private end(account: number, waiter: Waiter): void {
     this.waits--
     this.waiters.remove(account, waiter)
+    this.traders.remove(account, waiter)
     for (const log of waiter.logs) {
       log.subscriptions.delete(waiter)
       this.around.hub.quieted(log, waiter)

@@ -722,8 +722,7 @@ describe("the command", () => {
     const delisted = await listed({ status: "halted", delisting }, "show", marketId)
     expect(delisted.lines).toContainEqual(["delisting", "settled 2026-11-30T06:48:02.693Z, final price 14.25"])
     const draft = await listed({ status: "draft" }, "delist", marketId, "--yes")
-    expect([draft.code, draft.stderr]).toEqual([1,
-      expect.stringMatching(/^refused: .*\nLINK-USDC-PERP is in draft: only a listed market/)])
+    expect([draft.code, draft.stderr]).toEqual([1, expect.stringMatching(/^refused: .*\nLINK-USDC-PERP is in draft: only a listed market/)])
     const open = await listed({}, "delist", marketId, "--yes")
     expect([open.code, open.stderr]).toEqual([1, expect.not.stringContaining("is in")])
   })

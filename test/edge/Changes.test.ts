@@ -138,10 +138,14 @@ describe("the changes of an account", () => {
     expect(await waits()).toBe(0)
   })
 
-  test("are waited for by keys that only read so that one that may trade finds a place", async () => {
-    const issued = Fake.issue("reader", 1)
-    venue.engine.state.apiKeys.issue({ ...issued.grant, account: bob.account, createdAtEpochMs: venue.atEpochMs, revokedAtEpochMs: 0 })
-    const target = targetOf(bob, `fromSequence=${venue.engine.sequence}&waitMs=30000`)
+  test.each(["a key that may trade", "its owner's session"])("leave a place to %s, unless it waits already", async (who) => {
+    const owner = await Owner.open(venue)
+    const trading = who === "a key that may trade"
+      ? bob
+      : { accountId: owner.accountId, account: venue.engine.findAccount(owner.accountId), key: owner.token }
+    const issued = Fake.issue(`reader-${trading.account}`, 1)
+    venue.engine.state.apiKeys.issue({ ...issued.grant, account: trading.account, createdAtEpochMs: venue.atEpochMs, revokedAtEpochMs: 0 })
+    const target = targetOf(trading, `fromSequence=${venue.engine.sequence}&waitMs=30000`)
     const gone: Array<() => void> = []
     const wait = (key: string): Promise<Response> =>
       new Promise((resolve) => {
@@ -151,14 +155,24 @@ describe("the changes of an account", () => {
         }
         venue.application.handle({ ...Fake.request({ target, key }), whenGone }, resolve)
       })
-    const reading = [wait(issued.text), wait(issued.text), wait(issued.text)]
-    while (await waits() < 3) await Promise.resolve()
-    const crowded = await wait(issued.text)
-    expect([crowded.status, Fake.json(crowded).rejectionGuard]).toEqual([429, "waits_per_account"])
-    const trading = wait(bob.key)
+    const all = async (...keys: ReadonlyArray<string>): Promise<ReadonlyArray<number>> => {
+      const asked: Array<Promise<Response>> = []
+      for (const [at, key] of keys.entries()) {
+        asked.push(wait(key))
+        while (await waits() < at + 1) await Promise.resolve()
+        if (at < 2) continue
+        const crowded = await wait(issued.text)
+        expect([crowded.status, Fake.json(crowded).rejectionGuard]).toEqual([429, "waits_per_account"])
+      }
+      for (const leave of gone.splice(0)) leave()
+      return (await Promise.all(asked)).map(({ status }) => status)
+    }
+    const [reader, trader] = [issued.text, trading.key]
+    expect(await all(reader, reader, reader, trader)).toEqual([200, 200, 200, 200])
+    const behind = [wait(trader), wait(reader), wait(reader), wait(reader)]
     while (await waits() < 4) await Promise.resolve()
-    for (const leave of gone) leave()
-    expect((await Promise.all([...reading, trading])).map(({ status }) => status)).toEqual([200, 200, 200, 200])
+    for (const leave of gone.splice(0)) leave()
+    expect((await Promise.all(behind)).map(({ status }) => status)).toEqual([200, 200, 200, 200])
   })
 
   test("are no longer waited for once the credential has ended", async () => {

@@ -78,7 +78,7 @@ const Query = Schema.Struct({
   }),
   waitMs: Fields.optional(WaitText).annotations({
     description: "For how long the answer waits where nothing has changed, in milliseconds, 0..30000; 0 when absent. Four requests of an "
-      + "account may wait at once, and of keys that only read three."
+      + "account may wait at once; keys that only read leave one of these to who may trade."
   })
 })
 

@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { handleOf, isChosen } from "../../operations/accounts/SetDisplayHandle.js"
 import { Principal } from "../../operations/Header.js"
-import { Operation } from "../../operations/Operations.js"
+import { Operation, type Outcome } from "../../operations/Operations.js"
 import * as Errors from "../http/Errors.js"
 import * as Example from "../http/Example.js"
 import * as Failures from "../http/Failures.js"
@@ -85,23 +85,26 @@ export const setProfile = Route.hot({
     .setPayload(ProfileBody)
     .addSuccess(ProfileResult)
     .addError(Failures.native(Failures.command, 404, "Owners"))
-    .annotate(OpenApi.Summary, "Choose the name by which others may see the account"),
+    .annotate(
+      OpenApi.Summary,
+      "Choose the name by which others may see the account; where it has a passkey, with the owner's session alone"
+    ),
   example: { target, body: { displayHandle: "patient_maker" } },
   decode: (body) => plain<ProfileBody>(body, profileShape),
   feed: feeds(profileShape),
   run: (call, admitted) => {
     const { accountId, body: { displayHandle: chosen }, idempotencyKey, trader } = admitted
     if (call.params["accountId"] !== accountId) return call.failDurably(Errors.accountNotFound)
+    const answer = (outcome: Outcome): void =>
+      call.succeed(
+        `{"version":"external-account-profile-set/v1","accountId":"${accountId}"`
+          + `,"displayHandle":"${handleOf(chosen, outcome.sequence)}","lastSequence":${outcome.sequence}`
+          + `,"idempotencyKey":${quote(idempotencyKey)},"decidedAtEpochMs":${outcome.atEpochMs}}`
+      )
     // An agent that trades could make its owner's name public, for good.
     if (trader.principal === Principal.key && call.services.state.passkeys(trader.account).length > 0) {
-      return call.failDurably(Errors.passkeyRequired)
+      return Submission.failUndecided(call, admitted, Operation.setDisplayHandleV1, Errors.passkeyRequired, answer)
     }
-    Submission.submit(call, admitted, { kind: "SetDisplayHandle", operation: Operation.setDisplayHandleV1, chosen },
-      (outcome) =>
-        call.succeed(
-          `{"version":"external-account-profile-set/v1","accountId":"${accountId}"`
-            + `,"displayHandle":"${handleOf(chosen, outcome.sequence)}","lastSequence":${outcome.sequence}`
-            + `,"idempotencyKey":${quote(idempotencyKey)},"decidedAtEpochMs":${outcome.atEpochMs}}`
-        ))
+    Submission.submit(call, admitted, { kind: "SetDisplayHandle", operation: Operation.setDisplayHandleV1, chosen }, answer)
   }
 })

@@ -623,7 +623,7 @@ export const socketsOfAccount: Failure = {
   description: {
     ...Refusal.describe(Refusal.Refusal.accountShare),
     name: "SocketsOfAccount",
-    safeMessage: "This account has its part of the connections that may act for accounts, of which the last quarter is for keys that may "
+    safeMessage: "This account has its part of the connections that may act for accounts, a quarter of which is for keys that may "
       + "trade, or none is free. End one of its own, or try again later."
   },
   retryAfterSeconds: 1
@@ -644,7 +644,7 @@ export const waitsOfAccount: Failure = {
     ...userCodesLocked.description,
     name: "WaitsOfAccount",
     guard: "waits_per_account",
-    safeMessage: "As many requests of the account wait for changes as may; the last place is for who may trade. Ask without waitMs, or "
+    safeMessage: "As many requests of the account wait for changes as may; one place is for who may trade. Ask without waitMs, or "
       + "once one of them was answered."
   },
   retryAfterSeconds: 1

@@ -53,8 +53,9 @@ export const submit = (
 }
 
 /**
- * Fails a request that does not fit its market's grid. The grid is only checked where the market is visible: an earlier request may
- * have been decided before that, and its repetition gets that decision again, through `answer`.
+ * Fails a request that may no longer be made as it is: it does not fit its market's grid, which is only checked where the market is
+ * visible, or the account's owner has a passkey by now. Where an equal one was decided before that, its repetition gets that decision
+ * again, through `answer`.
  */
 export const failUndecided = (
   call: Call,

@@ -133,18 +133,17 @@ class Sessions {
 
   /**
    * Whether one more session may act for an account. What is free for that depends only on the sessions that do: all other connections
-   * make room for newcomers. Of the account's part the last quarter is for keys that may trade: those that only read leave it free, and
-   * it is theirs also where the part has shrunk since others took more.
+   * make room for newcomers. A quarter of the account's part is for keys that may trade: those that only read leave free what trading
+   * keys do not have of it, and it is theirs also where the part has shrunk since others took more.
    */
   mayJoin({ account, isOfTradingKey }: Joining): boolean {
     const { connections } = this.room
     const free = connections - Math.ceil(connections / bounds.keptParts) - this.ofAccounts
     if (free <= 0) return false
     const part = Math.max(bounds.socketsOfAccount, Math.floor(free / bounds.accountParts))
-    const kept = quarterOf(part)
+    const kept = Math.max(0, quarterOf(part) - (this.ofTradingKeys.get(account) ?? 0))
     const held = this.ofAccount.get(account) ?? 0
-    if (!isOfTradingKey) return held < part - kept
-    return held < part || (this.ofTradingKeys.get(account) ?? 0) < kept
+    return isOfTradingKey ? held < part || kept > 0 : held < part - kept
   }
 
   /** The same; if so, it is counted as one of the account's. */

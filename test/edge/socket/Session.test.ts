@@ -801,7 +801,7 @@ describe("the stream", () => {
       expect((await show(one, last))[1]).toMatchObject(taken)
     })
 
-    test("are three quarters where the key only reads: the rest is kept for keys that may trade, whatever their tickets may", async () => {
+    test("are three quarters where nobody trades: the rest is for keys that may, whatever their tickets may", async () => {
       const small = LiveVenue.make(undefined, { room: { connections: 200 } })
       const [one, ...others] = await small.traders(8) as [Trader, ...ReadonlyArray<Trader>]
       const reader = readerOf(small, one)
@@ -818,6 +818,27 @@ describe("the stream", () => {
       expect(await enter(one)).toBe("account_share")
       const [, second] = others
       expect(await enter(second!)).toBe("account_share")
+    })
+
+    test("are anybody's but for what trading keys do not have of their quarter, and each is counted as what it began as", async () => {
+      const small = LiveVenue.make(undefined, { room: { connections: 16 } })
+      const [one] = await small.traders(1) as [Trader]
+      const reader = readerOf(small, one)
+      const enter = async (who: Trader, client = new Client(small)): Promise<unknown> => {
+        const { error, type } = (await client.authenticate(who)).at(-1)
+        return error?.rejectionGuard ?? type
+      }
+      const [trading, reading] = [new Client(small), new Client(small)]
+      expect([await enter(one, trading), await enter(reader, reading)]).toEqual(["auth_ok", "auth_ok"])
+      expect([await enter(reader), await enter(reader), await enter(reader)]).toEqual(["auth_ok", "auth_ok", "account_share"])
+      // Another key's ticket on the same connection changes nothing of that: the place is a reader's, and free for one again.
+      expect(await enter(one, reading)).toBe("auth_ok")
+      reading.leave()
+      expect([await enter(reader), await enter(reader)]).toEqual(["auth_ok", "account_share"])
+      // Nor does one that only reads on the trading key's connection: its place is kept once it has left.
+      expect(await enter(reader, trading)).toBe("auth_ok")
+      trading.leave()
+      expect([await enter(reader), await enter(one)]).toEqual(["account_share", "auth_ok"])
     })
 
     test("are kept for keys that may trade also where those that only read have more than the account's part by now", async () => {

@@ -92,7 +92,7 @@ export const ofGuard: Readonly<Record<Guard, string>> = {
   account_share:
     "The account has its part of the venue's tables. Room returns as what it holds expires: keys and orders a retention after their end "
     + "(`GET /v1/limits`), tickets by themselves. `Retry-After` is only when to try next. Cancels of its open orders work: a cancel of all "
-    + "orders that is refused so had none to cancel. On the stream it is the account's part of the connections, of which the last quarter "
+    + "orders that is refused so had none to cancel. On the stream it is the account's part of the connections, of which a quarter "
     + "is for keys that may trade: end one of the account's connections.",
   connection_ended: "Connect again, ask for `cancelOnDisconnect` there, and repeat the same request.",
   mark_behind:
@@ -112,7 +112,7 @@ export const ofGuard: Readonly<Record<Guard, string>> = {
   sequence_not_retained:
     "Read the account's orders, fills, positions, balance and deposits anew, then go on from `nearest`: what the reads show already "
     + "may come once more. `limit` is the oldest sequence from which changes are told.",
-  waits_per_account: "End one of the requests of the account that wait, or ask without `waitMs`. The last place is for who may trade.",
+  waits_per_account: "End one of the requests of the account that wait, or ask without `waitMs`. One place is for who may trade.",
   ticket_families: "End tickets that nobody uses, or rotate one that you have: a ticket that is left alone ends after five minutes.",
   workload_token_rejected: "Operators: `safeMessage` says what is wrong with the token.",
   amount_atoms_invalid: "Send `amountAtoms` as a whole number above 0 and up to 9007199254740991, in 10^-6 USDC.",
