@@ -90,6 +90,11 @@ export class NaiveTickets {
     }
   }
 
+  /** Whether an ended family may be forgotten before its time: it makes room where its key begins another one. */
+  mayBeForgotten({ apiKey, family, isEnded }: NaiveFamily): boolean {
+    return isEnded && this.families.some((other) => other.apiKey === apiKey && other.family > family)
+  }
+
   /** Ends a family for a holder of its current ticket, or of the previous one. */
   endBy(family: NaiveFamily, generation: number): void {
     if (generation === family.generation || generation === family.generation - 1) family.isEnded = true

@@ -3,7 +3,8 @@
  * warned of its end; others let theirs end, stay connected, and would keep their owner's next connections out if they still counted as
  * his. One has a ticket that may trade and not read. One reads changes of his account a few records at a time, while the streams that
  * they are read from are kept, and one follows his orders while nothing else happens. One rotates his ticket twice over, as if the answer
- * had been lost, while another connection of his still shows the one before.
+ * had been lost, while another connection of his still shows the one before; he has as many families of tickets as he may, ends one of
+ * them, and begins another.
  *
  * What has to hold: who shows another ticket is warned of its end as he was of the first one's, and once of each; a connection gives its
  * account's place back when its ticket ends, or when it leaves; nothing is shown by a ticket that may not read; pages of changes leave
@@ -28,6 +29,8 @@ const gatheredSeconds = 65
 /** Connections of the venue, and of one account, at most. */
 const connections = 12
 const most = 4
+/** Families of tickets that a key may have. */
+const families = 4
 
 const typeOf = (answer: Json): unknown => answer["type"] === "auth_ok" ? "auth_ok" : (answer["error"] as Json)["rejectionGuard"]
 
@@ -90,6 +93,13 @@ const shownWhileRotated = (stage: Stage, who: Somebody): void => {
   listener.leave()
 }
 
+/** Who has as many families as he may ends one of them, and so makes room for another. */
+const endedForAnother = (stage: Stage, who: Somebody): void => {
+  const ended = stage.ticket(who)
+  stage.is("the end of a family", stage.say(OwnerCalls.endTickets(OwnerCalls.stranger("three"), ended)).status, 204)
+  stage.ticket(who)
+}
+
 /**
  * A use of an agent's key is noted; then a ticket of the key is shown from another address, which its owner is told at once, and the venue
  * dies before that use is noted, too.
@@ -113,6 +123,7 @@ export const oneTicketBehindTheOther: Scenario = {
   what: "tickets that follow each other on one connection, each shown twice, connections that outlive theirs, a ticket that reads nothing, "
     + "changes by the page, a ticket shown while its rotation is repeated, an account whose places are taken by a key that only reads",
   set: { streams: { ...listened, connections, silenceMs: 3_600_000 } },
+  bounds: { identity: { familiesOfKey: families } },
   play: (stage) => {
     const [one, two, three] = stage.open(["one", "two", "three"], 100_000)
     const market = stage.market("ABC", 1_000)
@@ -154,6 +165,7 @@ export const oneTicketBehindTheOther: Scenario = {
     }
     for (const limit of [1, 3, 500]) paged(stage, three!, from, limit)
     shownWhileRotated(stage, three!)
+    endedForAnother(stage, three!)
     stage.deal(one!, two!, market, 1, 1_000)
     lastPlaceOfATrader(stage)
     diedBeforeItsNote(stage)
