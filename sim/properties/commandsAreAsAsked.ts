@@ -267,6 +267,8 @@ const answeredGood = (state: State, { answer, call, memory, model }: Answered, r
   // A key that was fenced before any request has no record, and no answer names one.
   if (conflict === "fence" && own.length === 0) return holds
   if (conflict === "body") {
+    // A refusal waits until the record that it is about is durable.
+    if (records.length === 0 && !isOfStart(call.idempotencyKey ?? "")) return broken(`${what}, which was used for nothing, ${said}`)
     // The network delivers an answer late, and a request twice: a decision after the refusal is not the refusal's subject. With a clock
     // that was set back, a refusal has an earlier time than previous records: it may be about any record with a later time.
     const refusedAt = occurredAtEpochMs(answer)
