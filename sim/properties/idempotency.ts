@@ -3,7 +3,7 @@
  * retried in between, also under a halt; another body is refused and has no effect; and there are never two orders with one clientOrderId.
  * Answers name the record of their decision, and all but one are marked as repeats.
  */
-import { Refusal } from "../../src/domain/Refusal.js"
+import { describe, Refusal } from "../../src/domain/Refusal.js"
 import { scopeOfCommand } from "../model/NaiveVenue.js"
 import { unspelled } from "../reading/Answers.js"
 import { type Answer, answeredIn, type Call, type Observation, recordNamed, refusedAtEpochMs } from "./Observation.js"
@@ -100,6 +100,9 @@ export const idempotency: Property<State> = {
     }
     if (answer.text.includes("engine_halted") && isKept(told, known)) {
       return broken(`key ${call.idempotencyKey} of ${call.endpoint} was decided in record ${known} and is refused as halted`)
+    }
+    if (answer.text.includes(describe(Refusal.journalFull).safeMessage) && isKept(told, known)) {
+      return broken(`key ${call.idempotencyKey} of ${call.endpoint} was decided in record ${known} and finds no room in the journal`)
     }
     if (memory === undefined || !model.isRemembered(memory, model.atEpochMs)) return holds
     const request = meaning(call)

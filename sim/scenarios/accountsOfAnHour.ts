@@ -1,9 +1,11 @@
 /**
  * More people want an account than may have one opened in an hour. Some send an answer of a passkey that proves nothing, one comes while
- * the disk is full, and who has an account signs in and makes another passkey. Only what opened an account may count.
+ * the disk is full, and who has an account signs in and makes another passkey. One asks for an account by a passkey that has one. And
+ * while the disk is full, an order is repeated that was placed before.
  *
  * What has to hold: as many accounts are opened in an hour as may be, and not one more; whoever comes behind them is told when to come
- * again; and whoever has an account gets into it all the same.
+ * again; and whoever has an account gets into it all the same. What is refused for want of room does not count, and what is refused for
+ * good does. What was decided before needs no room.
  */
 import { unlimited } from "../faults/Options.js"
 import type { Json } from "../reading/Bodies.js"
@@ -29,9 +31,9 @@ export const accountsOfAnHour: Scenario = {
 
     let passkeys = 0
     /** Opens accounts one after the other, as many as may be opened, and one more. Returns who has the first. */
-    const hourOf = (what: string): { readonly owner: number; readonly passkey: number } => {
+    const hourOf = (what: string, left = most): { readonly owner: number; readonly passkey: number } => {
       const first = passkeys
-      const opened = Array.from({ length: most }, () => stage.register(passkeys++))
+      const opened = Array.from({ length: left }, () => stage.register(passkeys++))
       stage.is(`accounts that are opened ${what}`, opened.map(({ answer }) => answer.status), opened.map(() => 200))
       tooMany(`the account too many ${what}`)
       return { owner: opened[0]!.call, passkey: first }
@@ -53,13 +55,17 @@ export const accountsOfAnHour: Scenario = {
     stage.setForward(hour - minute)
     tooMany("the account too many in the last minute of an hour")
     stage.setForward(2 * minute)
-    hourOf("in the second hour")
+    stage.is("an account by a passkey that has one", stage.register(passkey).answer.status, 400)
+    hourOf("in the second hour", most - 1)
 
     stage.setForward(hour + minute)
+    const order = { ...stage.anOrder(one!, market, "buy", { size: 1, price: 900 }), persistent: false }
+    stage.is("an order", stage.say(order).status, 200)
     stage.fillDisk(true)
     // Marks use up all the room that is not reserved.
     stage.waitAlone(400)
     stage.is("an account for which the disk has no room", stage.register(passkeys++).answer.status, 503)
+    stage.is("the same order again", stage.answersTogether([order])[0]!.status, 200)
     stage.is("whether figures tell that the journal has no room", stage.figure("venue_journal_full"), 1)
     stage.fillDisk(false)
     stage.pass(roomFoundMs)
