@@ -99,6 +99,8 @@ interface Exhausted {
 
 /** A part that was sent, or what was left of one and sent by a later record, and what it has left. */
 interface Sent {
+  /** When the first part of the account's liquidation was sent. */
+  readonly firstAtEpochMs: number
   readonly second: number
   readonly market: number
   readonly sequence: number
@@ -159,6 +161,10 @@ interface State {
 
 /** The value in an event that says that a delisting has taken effect. */
 const inEffect = 2
+
+/** Up to this notional a position is sent whole, money atoms, and so is every other this long after an account's first part, ms. */
+const wholeUpToAtoms = 100_000_000_000n
+const wholeAfterMs = 30_000
 
 /** Seconds in a row for which an account may remain below: examinations are limited in number, and wait for a price beyond a band. */
 const patience = 3
@@ -276,6 +282,13 @@ const bankruptcyPriceOf = (state: State, account: number, index: number): bigint
   return held.quantity > 0n ? -floorDiv(share - market.mark * perAtom, perAtom) : floorDiv(market.mark * perAtom + share, perAtom)
 }
 
+/** The size of a new part: a fifth of the position, or all of it where that is small or the first part was sent long enough ago. */
+const partOf = ({ atEpochMs }: State, market: FollowedMarket, held: Held, firstAtEpochMs: number): bigint => {
+  const isWhole = notionalOf(market, held) <= wholeUpToAtoms || atEpochMs >= firstAtEpochMs + wholeAfterMs
+  const size = abs(held.quantity)
+  return isWhole ? size : (size + 4n) / 5n
+}
+
 const orderedVerdict = (state: State, event: Extract<DecodedEvent, { event: "LiquidationOrdered" }>): Verdict => {
   state.taken = undefined
   const { account, market, orderNumber: order, quantityAtoms } = event
@@ -287,17 +300,21 @@ const orderedVerdict = (state: State, event: Extract<DecodedEvent, { event: "Liq
   if (isAgain && (before.sequence === sequence || before.market !== market || before.left < quantityAtoms)) {
     return broken(`account ${account} is sent a second part in second ${second}`)
   }
-  state.parts.set(account, { second, market, sequence, order, left: quantityAtoms })
+  const firstAtEpochMs = before?.firstAtEpochMs ?? state.atEpochMs
+  state.parts.set(account, { firstAtEpochMs, second, market, sequence, order, left: quantityAtoms })
   const verdict = stepVerdict(state, event)
   if (verdict !== holds) return verdict
   const price = bankruptcyPriceOf(state, event.account, event.market)
   if (price !== BigInt(event.bankruptcyPriceAtoms))
     return broken(`a part of account ${event.account} in market ${event.market} goes at ${event.bankruptcyPriceAtoms}, not at ${price}`)
-  const size = abs(state.markets[event.market]!.held.get(event.account)!.quantity)
-  const least = isAgain ? BigInt(before.left) < size ? BigInt(before.left) : size : (size + 4n) / 5n
-  return BigInt(event.quantityAtoms) >= least && BigInt(event.quantityAtoms) <= size
+  const followed = state.markets[event.market]!
+  const held = followed.held.get(event.account)!
+  const size = abs(held.quantity)
+  const left = isAgain ? BigInt(before.left) : partOf(state, followed, held, firstAtEpochMs)
+  const due = left < size ? left : size
+  return BigInt(event.quantityAtoms) === due
     ? holds
-    : broken(`a part of account ${event.account} in market ${event.market} is ${event.quantityAtoms} of ${size}`)
+    : broken(`a part of account ${event.account} in market ${event.market} is ${event.quantityAtoms} of ${size}, and ${due} is due`)
 }
 
 /** Notes what a part has filled. */
