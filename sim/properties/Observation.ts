@@ -145,6 +145,8 @@ export interface FrameLeft {
   readonly retention?: Readonly<globalThis.Record<string, object>>
   readonly starts?: ReadonlyArray<{ readonly id: string; readonly firstSequence: number }>
   readonly heads?: Readonly<globalThis.Record<string, number>>
+  /** In a frame of a stream: its content. */
+  readonly data?: unknown
   /** When the ticket that it reports expires, and when a greeting, an answer to a ping or a heartbeat was made. */
   readonly expiresAt?: number
   readonly serverTimeEpochMs?: number

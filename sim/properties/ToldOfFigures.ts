@@ -108,16 +108,23 @@ export class ToldOfFigures {
   /**
    * Compares a snapshot with the figures after its record, or after any later record up to another, when it may have been made. What
    * moves with time alone may be as of a clock that is ahead of the records, and the index is stale by one that is far behind them.
+   * `clock`: what the clock may have shown then.
    */
-  snapshotFault(marketId: string, sequence: number, upTo: number, data: ReadonlyArray<Members>): Verdict {
+  snapshotFault(
+    marketId: string,
+    sequence: number,
+    upTo: number,
+    data: ReadonlyArray<Members>,
+    clock: readonly [number, number] = Shown.anyTime
+  ): Verdict {
     const made = this.madeBy(marketId, sequence)
     if (made === undefined) return holds
     const next = data[0]?.["nextFundingTimeEpochMs"]
     let said: Verdict
     for (let at = upTo; at >= sequence; at--) {
       const shown = this.shown(made, at)
-      const times = Shown.momentsOf(made.figures, made.unpaidFrom, this.times[at]!, next, Shown.anyTime)
-      const verdict = difference("which", data[0], shown())
+      const times = Shown.momentsOf(made.figures, made.unpaidFrom, this.times[at]!, next, clock)
+      const verdict = difference("which", data[0], shown(clock === Shown.anyTime ? undefined : clock[0]))
       if (verdict === undefined || times.some((now) => difference("which", data[0], shown(now)) === undefined)) return holds
       said ??= verdict
     }

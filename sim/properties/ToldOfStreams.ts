@@ -241,6 +241,11 @@ export class ToldOfStreams {
     return difference("which", inOrder(name, data), told.rows)
   }
 
+  /** Checks that a snapshot of a market's figures is as of a time at which the clock may have stood when it was made. */
+  momentFault(stream: string, sequence: number, upTo: number, data: ReadonlyArray<Members>, clock: readonly [number, number]): Verdict {
+    return this.figures.snapshotFault(marketIdOf(stream), sequence, upTo, data, clock)
+  }
+
   /** Checks that a snapshot of a stream has everything up to its record. `upTo`: the last record after which it may have been made. */
   snapshotFault(stream: string, account: number, sequence: number, upTo: number, data: ReadonlyArray<Members>): Verdict {
     if (isOfFigures(stream)) return this.figures.snapshotFault(marketIdOf(stream), sequence, upTo, data)

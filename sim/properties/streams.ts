@@ -7,6 +7,7 @@
  * presented ticket has expired. A REST read of changes has the same events.
  */
 import type { Members } from "../model/Shown.js"
+import * as Frames from "../reading/Frames.js"
 import type { Call, Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 import { ToldOfStreams } from "./ToldOfStreams.js"
@@ -33,6 +34,10 @@ interface State {
   /** By client, its recent updates from its account's streams, and the changes that it read. */
   readonly updates: Map<string, Array<Update>>
   readonly pages: Map<string, Array<Changes>>
+  /** When a connection asked for a market's figures that it was not sent yet, by the process's clock: by the connection and the stream. */
+  readonly figures: Map<string, number>
+  /** The last durable record. */
+  sequence: number
 }
 
 /** The default number of records of a page. */
@@ -93,6 +98,7 @@ const pageFault = (
   if (throughSequence > leftBehind || throughSequence < fromSequence)
     return broken(`goes up to ${throughSequence}, of ${leftBehind} that are durable`)
   if (throughSequence === fromSequence && hasMore) return broken("has more, and goes nowhere")
+  if (throughSequence === leftBehind && hasMore) return broken("has more, and goes up to the last record")
   const places = events.map(({ channel, sequence }) => [sequence, channels.indexOf(channel)] as const)
   const disorder = places.findIndex(([sequence, channel], index) => {
     const [before, beside] = places[index - 1] ?? [fromSequence, channels.length]
@@ -117,6 +123,30 @@ const listOf = (data: Members | ReadonlyArray<Members>): ReadonlyArray<Members> 
 
 const isOfChanges = ({ endpoint }: Call): boolean => endpoint === "listChanges"
 
+const ticker = "market.ticker"
+
+/** Notes when a market's figures are asked for, unless they are on their way. */
+const figuresAsked = ({ figures }: State, { atEpochMs, kind, line, text }: Observation & { readonly _tag: "FrameTaken" }): void => {
+  if (kind !== "text" || !text.includes(ticker)) return
+  const frame = Frames.read(text)
+  if (frame._tag !== "subscribe" || !frame.subject.stream.startsWith(ticker)) return
+  const asked = `${line}/${frame.subject.stream}`
+  if (!figures.has(asked)) figures.set(asked, atEpochMs)
+}
+
+/** Checks what a market's figures begin with: what moves with time alone is as of then. */
+const figuresLeft = (state: State, { atEpochMs, frame, line }: Observation & { readonly _tag: "FrameLeft" }): Verdict => {
+  const { channel, data, marketId, sequence, type } = frame
+  if (channel !== ticker || type !== "snapshot") return holds
+  const stream = `${channel}:${marketId}`
+  const askedAt = state.figures.get(`${line}/${stream}`)
+  state.figures.delete(`${line}/${stream}`)
+  // A clock that was set back meanwhile may have shown any time.
+  if (askedAt === undefined || askedAt > atEpochMs) return holds
+  const verdict = state.told.momentFault(stream, sequence!, state.sequence, listOf(data as Members), [askedAt, atEpochMs])
+  return verdict === undefined ? holds : broken(`${line} is sent ${stream} between ${askedAt} and ${atEpochMs} as a snapshot, ${verdict}`)
+}
+
 /** When all is quiet a client has the venue's content, and was told of every record that changed it. */
 const restFault = ({ told }: State, seen: Observation & { readonly _tag: "StreamRests" }): Verdict => {
   const { account, client, expected, held, last, stream } = seen
@@ -131,13 +161,22 @@ export const streams: Property<State> = {
   name: "streams-equal-the-venue-and-skip-nothing",
   invariant: "I16",
   kind: "safety",
-  initial: () => ({ told: new ToldOfStreams(), updates: new Map(), pages: new Map() }),
+  initial: () => ({ told: new ToldOfStreams(), updates: new Map(), pages: new Map(), figures: new Map(), sequence: 0 }),
   observe: (state, seen) => {
     const { pages, told, updates } = state
     switch (seen._tag) {
       case "Committed":
         told.take(seen.record.command, seen.decision, seen.model)
+        state.sequence = seen.record.sequence
         return holds
+      case "Started":
+        state.figures.clear()
+        return holds
+      case "FrameTaken":
+        figuresAsked(state, seen)
+        return holds
+      case "FrameLeft":
+        return figuresLeft(state, seen)
       case "Streamed": {
         const { account, before, client, durable, expected, held, isForeign, isLate, isSnapshot, previousSequence, sequence, stream } = seen
         const what = `${client} was sent record ${sequence} of ${stream}`

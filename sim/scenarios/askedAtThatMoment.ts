@@ -5,7 +5,7 @@
  * the only offer is about to leave. An account lists its orders just when the histories have reached its latest one, and gets it twice; or
  * its open orders since the very moment of one of them. Accounts without profit or loss change places in a ranking. An interval of funding
  * ends with nothing else in its record, and a subscriber of the market is not sent its rate. An index has fallen silent, and a new
- * subscriber of a balance is told that the owner may withdraw what nobody would pay out. Somebody goes on in a leaderboard behind which as
+ * subscriber of a balance is told that the owner may withdraw what nobody would pay out, or one of a ticker that it speaks. Somebody goes on in a leaderboard behind which as
  * many others have come as may be. An account is followed over two connections, which have different sequences before the same change. And
  * somebody subscribes to a market that there is not, behind records that are not durable yet.
  *
@@ -169,6 +169,8 @@ export const askedAtThatMoment: Scenario = {
     const own = stage.listener("who follows his balance")
     own.show(stage.ticket(three!), three!.accountId, false)
     stage.wait(15_000)
+    const begun = stage.listener("who begins to follow a market").follow("market.ticker", market.marketId)
+    stage.is("whether a subscriber is told of the silence", (begun["marketData"] as Json)["stale"], true)
     const compat = stage.done(stage.say(Calls.read(three!, "getCompatBalance", "/v2/balance", "trader")))["info"] as Json
     const withdrawable = [own.follow("account.balance"), stage.balance(three!), compat].map((each) => each["withdrawable"])
     stage.is("what may be withdrawn when the index is silent", withdrawable, ["0.000000", "0.000000", "0.000000"])
