@@ -3,7 +3,7 @@
  * owner may look at a pending request, approve it, look again and have a lost answer to the approval repeated, as long as the approval was
  * not withdrawn; may deny it, even after approving it, as long as the agent has not fetched its key; and does not find a request that
  * another account has decided. The agent learns that nothing is decided yet, or that it is denied, exactly while that is so; and is told
- * to slow down exactly where it polled less than five seconds before. Requests are checked only where the calls about them came one after
+ * to slow down exactly where it polled less than five seconds before, as it was told when it began. Requests are checked only where the calls about them came one after
  * another: concurrent ones may be handled in any order.
  */
 import type { NaiveIdentity } from "../model/NaiveIdentity.js"
@@ -182,6 +182,14 @@ const pace = (agent: Agent, asked: Asked, { answer: { json, status }, call, cloc
     : holds
 }
 
+/** Checks that an agent is told how often it may poll. */
+const begunVerdict = ({ answer: { json, status }, call }: Answered): Verdict => {
+  const told = memberOf(json, "pollIntervalSeconds")
+  return status !== 200 || wishOf(call)?.kind !== "beginAgentConnect" || told === pollMs / 1_000
+    ? holds
+    : broken(`may poll every ${pollMs} ms, and is told every ${String(told)} seconds`)
+}
+
 const answered = (state: State, seen: Answered): Verdict => {
   const { answer: { json, status }, call, clock } = seen
   const asked = state.asked.get(call.id)
@@ -250,7 +258,7 @@ export const agentsWait: Property<State> = {
         return holds
       }
       case "Answered": {
-        const verdict = answered(state, seen)
+        const verdict = begunVerdict(seen) ?? answered(state, seen)
         return verdict === undefined
           ? holds
           : broken(`${seen.call.method} ${seen.call.target} with ${seen.call.body}: the agent ${verdict}: ${seen.answer.text}`)
