@@ -2,7 +2,7 @@
  * Safety (I1, as anybody may check it). The published solvency report has the venue's sums at the named record, by the reference model:
  * what accounts have and lack at the marks, what is held, collected and owed, and what was paid in. They add up to the atom, the balances
  * under the root sum up to the accounts' equity, and the treasury is compared with the same journal. A report that was told as the latest
- * is there for whoever names its record, until there may have been two newer ones. Each tree salts an account's leaf
+ * is there for whoever names its record, until there may have been two newer ones; the next one is made a minute later. Each tree salts an account's leaf
  * differently: a leaf that was once shown cannot be recognized in another tree.
  */
 import { verifyProof, verifyPublished } from "../../src/client/solvency/Solvency.js"
@@ -41,6 +41,8 @@ interface Latest {
   readonly keptUntilEpochMs: number
   /** How often the clock had been set back by then. */
   readonly setBacks: number
+  /** When the process had certainly not made it yet; undefined where that is not known. */
+  readonly madeAfter: Taken | undefined
   /** By the process's clock; undefined until known. */
   overAtEpochMs: number | undefined
   /** Since the first request after it expired. */
@@ -54,6 +56,12 @@ interface Sent {
   readonly named: Latest | undefined
 }
 
+/** When a process took a request up, by its clock, and how often that had been set back. */
+interface Taken {
+  readonly atEpochMs: number
+  readonly setBacks: number
+}
+
 interface State {
   model: NaiveVenue | undefined
   /** Undefined until a report is requested of the process. */
@@ -64,6 +72,10 @@ interface State {
   incarnation: number
   /** Attempts to read a report, by call and attempt: what was known when they were sent. */
   readonly sent: Map<string, Sent>
+  /** When the present process first took up each request for the latest report that is not answered. */
+  readonly taken: Map<number, Taken>
+  /** When it last took one up for which it had no newer report than the latest. */
+  lacking: Taken | undefined
   /** For calls taken up when a newer report should long have been made: the sequence of the old one. */
   readonly renewed: Map<number, number>
   /** Whether there is a ledger, whose answer may take any time. */
@@ -223,12 +235,15 @@ const answered = (state: State, seen: Answered): Verdict => {
   state.sent.delete(`${call.id}/${attempt}`)
   if (status === 200 && call.endpoint === "getSolvencyProof") return proven(state, seen)
   const isLate = state.late.delete(call.id)
+  const taken = sent?.incarnation === state.incarnation ? state.taken.get(call.id) : undefined
+  state.taken.delete(call.id)
   if (status === 503 && text.includes("snapshot_unavailable") && state.making !== undefined) {
+    if (state.latest === undefined) noteLacking(state, taken)
     const sinceMs = state.making.lackingSinceMs ??= seen.atEpochMs
     if (isLate && seen.atEpochMs - sinceMs >= madeAfterMs) return broken(`${call.target} is asked for again, and there is none`)
   }
   if (status === 200) {
-    const renewed = call.target.includes("?") ? holds : renewedVerdict(state, seen, sent)
+    const renewed = call.target.includes("?") ? holds : soonVerdict(state, seen, taken) ?? renewedVerdict(state, seen, sent)
     return renewed ?? published(state, seen) ?? toldAlike(state, json as Json, call.target)
   }
   const { code } = isObject(json) ? json : {}
@@ -290,6 +305,26 @@ const askedAgain = (state: State, { id }: Call, atEpochMs: number): void => {
   else if (renewing.records >= madeAfterRecords && !renewing.isHindered && !state.hasLedger) state.renewed.set(id, latest.sequence)
 }
 
+/** Notes that a process had nothing newer when it took a request up. */
+const noteLacking = (state: State, taken: Taken | undefined): void => {
+  if (taken !== undefined && taken.atEpochMs >= (state.lacking?.atEpochMs ?? 0)) state.lacking = taken
+}
+
+/** Checks that a report is told that much later than a time at which there was none of the record of the one before. */
+const soonVerdict = (state: State, { answer: { json }, call, clock }: Answered, taken: Taken | undefined): Verdict => {
+  const sequence = Number((json as Json)["journalSequence"])
+  const { clock: { setBacks }, latest } = state
+  if (latest === undefined) return holds
+  if (sequence === latest.sequence) noteLacking(state, taken)
+  const { madeAfter } = latest
+  if (sequence <= latest.sequence || taken?.setBacks !== setBacks || clock === undefined || madeAfter?.setBacks !== setBacks) return holds
+  return clock[1] - madeAfter.atEpochMs < everyMs
+    ? broken(
+      `${call.target} is of record ${sequence} until ${clock[1]}, and at ${madeAfter.atEpochMs} there was none of ${latest.sequence}`
+    )
+    : holds
+}
+
 /** Checks that the latest report is newer than before, where there was time to make one. */
 const renewedVerdict = (state: State, { answer: { json }, atEpochMs, call, clock }: Answered, sent: Sent | undefined): Verdict => {
   const sequence = Number((json as Json)["journalSequence"])
@@ -299,7 +334,8 @@ const renewedVerdict = (state: State, { answer: { json }, atEpochMs, call, clock
     const { setBacks } = state.clock
     const isPresent = clock !== undefined && sent?.incarnation === state.incarnation && sent.setBacks === setBacks
     const keptUntilEpochMs = isPresent ? clock[0] + everyMs : 0
-    state.latest = { sequence, keptUntilEpochMs, setBacks, overAtEpochMs: undefined, renewing: undefined }
+    const madeAfter = isPresent ? state.lacking : undefined
+    state.latest = { sequence, keptUntilEpochMs, setBacks, madeAfter, overAtEpochMs: undefined, renewing: undefined }
     return holds
   }
   if (latest.renewing === undefined) return holds
@@ -322,6 +358,8 @@ export const solvency: Property<State> = {
     clock: ClockSeen.unseen,
     incarnation: 0,
     sent: new Map(),
+    taken: new Map(),
+    lacking: undefined,
     renewed: new Map(),
     hasLedger: false,
     late: new Set(),
@@ -337,6 +375,8 @@ export const solvency: Property<State> = {
         state.latest = undefined
         state.clock = ClockSeen.unseen
         state.incarnation = seen.incarnation
+        state.taken.clear()
+        state.lacking = undefined
         state.renewed.clear()
         state.hasLedger = seen.set.ledger
         state.late.clear()
@@ -347,7 +387,11 @@ export const solvency: Property<State> = {
       case "Handling":
         if (!endpoints.has(seen.call.endpoint) || seen.call.target.includes("?")) return holds
         asked(state, seen.call)
-        if (seen.call.endpoint === "getSolvency") askedAgain(state, seen.call, seen.atEpochMs)
+        if (seen.call.endpoint !== "getSolvency") return holds
+        askedAgain(state, seen.call, seen.atEpochMs)
+        if (!state.taken.has(seen.call.id)) {
+          state.taken.set(seen.call.id, { atEpochMs: seen.atEpochMs, setBacks: state.clock.setBacks })
+        }
         return holds
       case "Handled":
         noteClock(state, seen)
