@@ -41,8 +41,9 @@ interface Made {
   readonly isReady: boolean
   /** How often its clock had been moved ahead. */
   readonly movedAhead: number
-  /** How many followers it had started. */
+  /** How many followers it had started, and whether the last one had not ended. */
   readonly followers: number
+  readonly isFollowed: boolean
 }
 
 /** A process, and its events. */
@@ -63,8 +64,9 @@ interface Process {
   madeBefore: Made | undefined
   /** Whether it has said that it is ready. */
   isReady: boolean
-  /** How many followers it has started. */
+  /** How many followers it has started, and whether the last one has not ended. */
   followers: number
+  isFollowed: boolean
   /** Placements and amendments refused by records, by market and guard. */
   readonly refused: Map<string, number>
   /** How often each market was halted by the operator. */
@@ -100,6 +102,7 @@ const started = (bounds: Bounds, affiliates: boolean): Process => ({
   madeBefore: undefined,
   isReady: false,
   followers: 0,
+  isFollowed: false,
   refused: new Map(),
   halts: new Map(),
   startedAtSeconds: undefined
@@ -117,7 +120,8 @@ const handling = (process: Process, seen: Observation & { readonly _tag: "Handli
   process.madeBefore = made
   if (made !== undefined && atEpochMs >= made.atEpochMs && atEpochMs - made.atEpochMs < keptMs) return
   const kept = { ...counts, answered: new Map(counts.answered), refused: new Map(counts.refused) }
-  process.made = { counts: kept, atEpochMs, isReady: process.isReady, movedAhead, followers: process.followers }
+  const { followers, isFollowed, isReady } = process
+  process.made = { counts: kept, atEpochMs, isReady, movedAhead, followers, isFollowed }
 }
 
 /** Requests whose answers have an outcome for each of several entries. */
@@ -398,14 +402,15 @@ const ofHistories = (told: Told, blockEnds: ReadonlySet<number>): void => {
 }
 
 /**
- * Checks, where there is a follower, how often one was started, that there is such a snapshot as is told to be the newest, and when it is
+ * Checks, where there is a follower, how often one was started and whether one runs, that there is such a snapshot as is told to be the newest, and when it is
  * said to have been saved: one of a record of this process was saved by it, so that an alert on its age has something to go by.
  */
-const ofFollower = (told: Told, since: number, { followers }: Made, snapshots: ReadonlySet<number>): void => {
+const ofFollower = (told: Told, since: number, { followers, isFollowed }: Made, snapshots: ReadonlySet<number>): void => {
   if (!told.families.has("venue_snapshot_sequence")) return
   const newest = told.one("venue_snapshot_sequence") ?? 0
   if (newest !== 0 && !snapshots.has(newest)) told.refuse(`the newest snapshot is told to be of record ${newest}, and there never was one`)
   told.is("venue_follower_starts_total", followers)
+  told.is("venue_follower_running", isFollowed ? 1 : 0)
   if (newest >= since) told.lies("venue_snapshot_saved_at_seconds", 1, Number.MAX_SAFE_INTEGER)
 }
 
@@ -506,6 +511,10 @@ const come = (process: Process, all: State, seen: Observation): Verdict => {
     }
     case "FollowerStarted":
       process.followers++
+      process.isFollowed = true
+      return holds
+    case "FollowerEnded":
+      process.isFollowed = false
       return holds
     case "Offered":
       if (!seen.taken) noteRefused(process.counts.refused, seen.command, () => Refusal.inboxFull)

@@ -3,7 +3,8 @@
  * it, by the process's clock and not by the last record, which may be long ago where a feed is silent; whether it is fresh by that; and
  * whether a step of it waits for confirmation, also one that an earlier process held back. It says whether the engine is halted. Of money
  * on the ledger it gives whether withdrawals are open or why they are stopped, what an operator accepted as lacking, what the ledger said
- * that cannot be, up to which offset the journal has it, and how many transfers are not over. Checked where everything decided is durable:
+ * that cannot be, up to which offset the journal has it, and how many transfers are not over. A follower that has ended is not told as one
+ * that runs. Checked where everything decided is durable:
  * there the model stands where the engine does. `/metrics` says the same of the indexes. While a block has not come through for a second,
  * the venue does not call itself ready.
  */
@@ -24,6 +25,8 @@ interface State {
   hasBegun: boolean
   /** The last record that its engine has decided. */
   decided: number
+  /** Whether its last follower, if it has started one, has ended by itself. */
+  hasFollowerEnded: boolean
 }
 
 /** The reported state of an index. */
@@ -125,6 +128,13 @@ const judgeHung = ({ answer, hungMs }: Observation & { readonly _tag: "Handled" 
   return difference(`the readiness while a block has been under way for ${hungMs} ms`, [status, dependency], ["unavailable", "journal"])
 }
 
+/** Whether a report may say that the follower runs. */
+const judgeFollower = ({ hasFollowerEnded }: State, { answer }: Observation & { readonly _tag: "Handled" }): Verdict => {
+  if (answer === undefined || !hasFollowerEnded) return holds
+  const { follower } = (JSON.parse(answer.text) as { readonly details?: { readonly follower?: string } }).details ?? {}
+  return follower === "running" ? broken("the follower has ended by itself, and the readiness tells that it runs") : holds
+}
+
 /** For how long a text of metrics is served again, ms. */
 const keptMs = 200
 
@@ -174,12 +184,17 @@ export const readiness: Property<State> = {
   name: "probes-are-told-how-the-venue-stands",
   invariant: "contract",
   kind: "safety",
-  initial: () => ({ model: undefined, hasBegun: false, decided: 0 }),
+  initial: () => ({ model: undefined, hasBegun: false, decided: 0, hasFollowerEnded: false }),
   observe: (state, seen) => {
     switch (seen._tag) {
       case "Started":
         state.hasBegun = false
         state.decided = 0
+        state.hasFollowerEnded = false
+        return holds
+      case "FollowerStarted":
+      case "FollowerEnded":
+        state.hasFollowerEnded = seen._tag === "FollowerEnded"
         return holds
       case "Taken":
         if (seen.answered === undefined) state.decided = seen.sequence + 1
@@ -192,7 +207,7 @@ export const readiness: Property<State> = {
         return state.decided === state.model?.sequence ? judgeGauges(state, seen) : holds
       case "Handled": {
         if (seen.call.endpoint !== "getReadiness" || !state.hasBegun) return holds
-        return judgeHung(seen) ?? (state.decided === state.model?.sequence ? judge(state, seen) : holds)
+        return judgeHung(seen) ?? judgeFollower(state, seen) ?? (state.decided === state.model?.sequence ? judge(state, seen) : holds)
       }
       default:
         return holds

@@ -4,9 +4,9 @@
  * restored from a backup: its end is behind what has been read.
  *
  * What has to hold: whoever operates the venue is told of each loss, and that nothing is in the way any more once it is over; however
- * often it happened before, the venue is back within seconds; and in the end nothing of the ledger is unread, and nothing waits for the
- * operator. That the ledger went back is told once; and what is withdrawn behind that is paid, and noted. Behind that the ledger refuses
- * deposits: the step is given up, and its owner is told the refusal that came first.
+ * often it happened before, the venue is back within seconds. A ledger that answers, and has too much to do, is not told to work. In the end
+ * nothing of the ledger is unread, and nothing waits for the operator. That the ledger went back is told once; and what is withdrawn behind
+ * that is paid, and noted. Behind that the ledger refuses deposits: the step is given up, and its owner is told the refusal that came first.
  */
 import type { Json } from "../reading/Bodies.js"
 import * as FundsCalls from "../workload/FundsCalls.js"
@@ -25,6 +25,9 @@ const backSeconds = 10
 /** Longer than the venue rests between two comparisons; and than a transfer takes that is approved. */
 const comparedMs = 10_000
 const settledMs = 30_000
+
+/** So many executions in a row are refused for want of resources. */
+const refusals = 4
 
 /** Waits until the venue says what is expected of the ledger, and reports whether it did within so many seconds. */
 const says = (stage: Stage, isExpected: (said: unknown) => boolean, seconds: number): boolean => {
@@ -49,6 +52,17 @@ const restored = (stage: Stage, owner: OwnerCalls.Bearer): void => {
   stage.approveUntil(owner, passkey, stage.withdrawal(owner, 1), "ledger_confirmed")
   stage.wait(comparedMs)
   stage.is("how often it is told once the ledger has gone on", times(), 1)
+}
+
+/** The ledger has too much to do for what is executed next: it answers all the same, and is told not to work. */
+const refusedForItself = (stage: Stage, owner: OwnerCalls.Bearer): void => {
+  const withdrawal = stage.withdrawal(owner, 1)
+  stage.befallExecutions(Array.from({ length: refusals }, () => ({ name: "refuse_for_itself", by: "load" })))
+  const { call: asked } = stage.apart(FundsCalls.initiate(owner, withdrawal))
+  stage.apart(FundsCalls.complete(owner, withdrawal, { kind: "get", passkey, asked, signCount: 0 }))
+  stage.holds("that the ledger has too much to do is told", says(stage, (said) => said !== "live", noticedSeconds))
+  stage.wait(settledMs)
+  stage.is("what is told of a ledger that works again", stage.details()["ledger"], "live")
 }
 
 /**
@@ -126,6 +140,7 @@ export const ledgerComesAndGoes: Scenario = {
     stage.wait(comparedMs)
     stage.is("what is in the way of a comparison", trouble(), undefined)
     stage.is("whether figures tell of any trouble", [failing(), stage.figure("venue_ledger_reachable")], [0, 1])
+    refusedForItself(stage, owner)
     restored(stage, owner)
     depositsRefused(stage, owner)
     approvedMeanwhile(stage, owner)
