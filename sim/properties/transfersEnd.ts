@@ -1,7 +1,7 @@
 /**
  * Liveness (L2). Once faults have stopped, every deposit, withdrawal and change of party ends within the healing budget, and the offer of
  * an ended deposit is withdrawn. Where the ledger has forgotten the result of a step an operator has to help; and an approved withdrawal
- * waits for as long as withdrawals are stopped.
+ * waits for as long as withdrawals are stopped, unless its payment was submitted before: that is submitted again until it is known.
  */
 import { broken, holds, type Property } from "./Property.js"
 
@@ -24,7 +24,8 @@ export const transfersEnd: Property<State> = {
       const step = view?.stepAtHand
       if (view === undefined || step === undefined) continue
       if (step.binding !== null && step.binding.ledgerEndOffset < prunedThrough) continue
-      if (view.kind === "withdrawal" && reads.funds.stop !== undefined) continue
+      const isSubmitted = step.submissions.length + step.unlisted > 0
+      if (view.kind === "withdrawal" && reads.funds.stop !== undefined && !isSubmitted) continue
       return broken(`${view.id} is ${view.status}, awaits ${view.awaits} and waits for its ${step.name}`)
     }
     return holds
