@@ -110,6 +110,9 @@ export const otherTermsForHolders: Scenario = {
     stage.deal(holder!, other!, market, 45, 1_000)
     stage.deal(holder!, other!, market, 45, 1_000)
     stage.lever(holder!, market, 9)
+    stage.say(Calls.read(other!, "listCompatPositions", "/v2/positions", "trader"))
+    stage.lever(other!, market, 3)
+    stage.say(Calls.read(other!, "listCompatPositions", "/v2/positions", "trader"))
     for (const change of dearer) {
       stage.is(`what ${JSON.stringify(change)} needs`, guardOf(put(stage, market, change))[0], "notice_required")
     }
