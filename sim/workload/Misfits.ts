@@ -1,8 +1,8 @@
 /**
  * A client that repeats other clients' calls, on any route, in a form that is not allowed: without a credential or with an invalid one,
  * for another's account or none, for a market that does not exist, with an unknown query, with a body that is too large or has a wrong
- * type. So every endpoint's answers to such mistakes are tested, not just those for orders. It draws from a generator of its own, and
- * makes a given number of calls.
+ * type, and now and then by a method that there is not. So every endpoint's answers to such mistakes are tested, not just those for
+ * orders. It draws from a generator of its own, and makes a given number of calls.
  */
 import { accountId as idOf } from "../../src/domain/Ids.js"
 import type { Misfits as Options } from "../faults/Options.js"
@@ -77,15 +77,27 @@ const distorted = (draft: Draft, desk: MisfitsDesk, random: SimRandom): Draft | 
   return undefined
 }
 
+/** How often what is read is asked for by a method that no route has. */
+const otherMethodShare = 0.15
+
+/** A read by another method, where it is known what is read; otherwise the call as it is. */
+const byOtherMethod = (draft: Draft, { resolved }: MisfitsDesk): Draft => {
+  const other = { ...draft, method: "PATCH", endpoint: "" }
+  const reading = Requests.read(resolved(other))
+  return draft.method === "GET" && reading._tag === "nowhere" && reading.status === 405 ? other : draft
+}
+
 /** Starts the client. */
 export const start = (desk: MisfitsDesk, random: SimRandom, set: Options): void => {
   const { said } = desk
+  const methods = random.split("methods")
   let keys = 0
   const act = (): void => {
     const drawn = said.size === 0 ? undefined : distorted(random.pick([...said.values()]), desk, random)
     if (drawn === undefined) return pace.next()
     const idempotencyKey = drawn.idempotencyKey === undefined ? undefined : `misfit-${keys++}`
-    pace.say({ ...drawn, client: "misfit", idempotencyKey })
+    const draft = methods.chance(otherMethodShare) ? byOtherMethod(drawn, desk) : drawn
+    pace.say({ ...draft, client: "misfit", idempotencyKey })
   }
   const pace = new Pace(desk, random, set, 0, act)
   pace.next()
