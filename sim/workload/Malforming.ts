@@ -76,6 +76,9 @@ const longName = ({ naming, nextKey, wishes, who }: Seat): Draft => {
     : Calls.cancelCompat(who, "malformed", nextKey(), market, name)
 }
 
+/** How often an order expires at a time that is none. */
+const noExpiryShare = 0.2
+
 /** A valid order with one thing in it broken. */
 export const malformed = (seat: Seat): Draft => {
   const { random, who } = seat
@@ -125,7 +128,9 @@ export const malformed = (seat: Seat): Draft => {
     { body: `${good.body}${" ".repeat(65_536 - good.body.length)}` },
     { body: `${good.body}${" ".repeat(65_537 - good.body.length)}` }
   ]
-  const draft = { ...good, ...random.pick(odd), persistent: false }
+  const drawnOdd = random.pick(odd)
+  const change = seat.expiring.chance(noExpiryShare) ? { body: JSON.stringify({ ...body, expiresAtEpochMs: 0 }) } : drawnOdd
+  const draft = { ...good, ...change, persistent: false }
   // Some of these are valid orders in an odd form, and are carried out like any other.
   return draft.credential === "trader" && Requests.read(draft)._tag === "asked"
     ? { ...draft, intent: "make" }

@@ -29,6 +29,8 @@ export class Seat {
   readonly fencing: SimRandom
   /** Generator for names that are too long. */
   readonly naming: SimRandom
+  /** Generator for orders that expire at no time. */
+  readonly expiring: SimRandom
   /** Generator for cancelled triggers of open orders. */
   readonly takingBack: SimRandom
   #keys = 0
@@ -40,6 +42,7 @@ export class Seat {
     this.wishes = new Wishes(desk.model, who, random, options, () => `${who.client}.${this.#clientOrderIds++}`)
     this.fencing = random.split("fencing")
     this.naming = random.split("naming")
+    this.expiring = random.split("expiring")
     this.takingBack = random.split("taking back")
   }
 
