@@ -5,12 +5,12 @@
  *
  * What has to hold: an order that has ended, and a key, take room for a day, and no longer, whether or not a record has come to forget them.
  * While all room is taken a placement is refused and a cancel is not, out of what is kept for cancels; when the day is over the very first
- * placement finds room.
+ * placement finds room. And a key that is fenced once more is kept for as long as keys are kept by then.
  */
 import type { Json } from "../reading/Bodies.js"
 import * as Calls from "../workload/Calls.js"
 import type { Scenario } from "./Scenario.js"
-import type { Stage } from "./Stage.js"
+import type { Somebody, Stage } from "./Stage.js"
 
 const hour = 3_600_000
 const [orders, idempotencyKeys] = [24, 48]
@@ -29,9 +29,20 @@ const taken = (stage: Stage, request: (at: number) => Calls.Draft): number => {
   }
 }
 
+/** A key is fenced, and once more when keys are to be kept for two days: a day later it is refused still. */
+const fencedAgain = (stage: Stage, who: Somebody, place: (key: string) => Calls.Draft): void => {
+  const fence = (key: string): unknown => stage.done(stage.say(Calls.fence(who, "fence", key, { idempotencyKey: "late" })))
+  fence("fence-1")
+  stage.done(stage.operate("setLimits", "SetLimits", "PUT", "/v1/operator/limits", { idempotencyRetentionMs: 48 * hour }))
+  fence("fence-2")
+  stage.setForward(25 * hour)
+  stage.tick()
+  stage.is("what was fenced", stage.say(place("late")).status, 409)
+}
+
 export const fullSinceYesterday: Scenario = {
   name: "full-since-yesterday",
-  what: "tables of orders and keys that are full of yesterday's, and the first placement of today",
+  what: "tables of orders and keys that are full of yesterday's, and the first placement of today; a key fenced twice",
   bounds: { orders, idempotencyKeys, forgottenAtOnce: 2 },
   play: (stage) => {
     const market = stage.market("ABC", 1_000, { indexStaleMs: 100 * hour })
@@ -51,6 +62,7 @@ export const fullSinceYesterday: Scenario = {
     // Each record forgets two of each.
     for (let at = 0; at < orders; at++) stage.done(stage.index(market, 1_000))
     stage.deal(who!, other!, market, 1, 1_000)
+    fencedAgain(stage, who!, place)
     stage.auditEngine()
   }
 }
