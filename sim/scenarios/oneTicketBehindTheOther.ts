@@ -24,6 +24,8 @@ const warnedMs = ticketMs - 25_000
 const beatMs = 6_000
 /** Within this time what has happened is told. */
 const soonMs = 60
+/** For how long a rotation may be asked for once more, ms. */
+const repeatMs = 10_000
 /** Longer than uses of keys are gathered. */
 const gatheredSeconds = 65
 /** Connections of the venue, and of one account, at most. */
@@ -100,6 +102,18 @@ const endedForAnother = (stage: Stage, who: Somebody): void => {
   stage.ticket(who)
 }
 
+/** A rotation is asked for once more just ten seconds later, to the millisecond: its answer may have been lost for so long. */
+const rotatedAtTheEnd = (stage: Stage, who: Somebody): void => {
+  const ticket = stage.ticket(who)
+  const atEpochMs = stage.venueNow + soonMs
+  const rotated = [0, repeatMs].map((afterMs) => {
+    stage.stopClockAt(atEpochMs + afterMs)
+    return stage.done(stage.say(OwnerCalls.rotateTicket(OwnerCalls.stranger("three"), ticket)))["ticket"]
+  })
+  stage.letClockGo()
+  stage.is("the successor at the very end", rotated[1], rotated[0])
+}
+
 /**
  * A use of an agent's key is noted; then a ticket of the key is shown from another address, which its owner is told at once, and the venue
  * dies before that use is noted, too.
@@ -121,7 +135,8 @@ const diedBeforeItsNote = (stage: Stage): void => {
 export const oneTicketBehindTheOther: Scenario = {
   name: "one-ticket-behind-the-other",
   what: "tickets that follow each other on one connection, each shown twice, connections that outlive theirs, a ticket that reads nothing, "
-    + "changes by the page, a ticket shown while its rotation is repeated, an account whose places are taken by a key that only reads",
+    + "changes by the page, a ticket shown while its rotation is repeated, and one rotated at the very end of that, an account whose places "
+    + "are taken by a key that only reads",
   set: { streams: { ...listened, connections, silenceMs: 3_600_000 } },
   bounds: { identity: { familiesOfKey: families } },
   play: (stage) => {
@@ -168,6 +183,7 @@ export const oneTicketBehindTheOther: Scenario = {
     endedForAnother(stage, three!)
     stage.deal(one!, two!, market, 1, 1_000)
     lastPlaceOfATrader(stage)
+    rotatedAtTheEnd(stage, three!)
     diedBeforeItsNote(stage)
     stage.metrics()
     stage.audit()
