@@ -40,7 +40,7 @@ export const stepHeldBack: Scenario = {
   what: "a step of the index waits for confirmation, and two accounts of one owner would trade at the mark of before",
   play: (stage) => {
     const market = stage.market("ABC", 1_000, { indexStepMaxBps: 1_000 })
-    const other = stage.market("XYZ", 1_000)
+    const other = stage.market("XYZ", 1_000, { indexStepMaxBps: 1_000 })
     const [shell, friend] = stage.open(["shell", "friend"], 1_000)
     const maker = stage.one("maker", 100_000)
     stage.deal(shell!, maker, market, 2, 1_000)
@@ -73,6 +73,8 @@ export const stepHeldBack: Scenario = {
     stage.is("an order before the next mark", late[0]!.status, 503)
     stage.tick()
     stage.is("an order after it", stage.sell(friend!, market, { size: 1, price: 752 })["status"], "open")
+    // A step of just as much as the index may move at once is not held back, up or down.
+    for (const price of [1_100, 990]) stage.is("a step of just a tenth", stage.index(other, price).status, 200)
     stage.is("what happened to the fund", stage.fund()["movements"], [])
     stage.audit()
   }
