@@ -5,13 +5,13 @@
  * What has to hold: the new passkey is to be added first, and then the lost one's removed; and then the pinned ones are the account's.
  * Whoever has been asked for a proof of one passkey may be asked for others meanwhile, and answer those: the first one is taken still.
  * Who gives up one withdrawal after the other, where only the last is remembered, is not told that there was none before it, nor of
- * older ones in its place.
+ * older ones in its place. And who asks for candles meanwhile is told that they lag by some seconds, and not that they are stale.
  */
 import type { Json } from "../reading/Bodies.js"
 import * as FundsCalls from "../workload/FundsCalls.js"
 import * as OwnerCalls from "../workload/OwnerCalls.js"
 import { credentialIdOf } from "../workload/SoftwarePasskey.js"
-import { beginWithOwner, ledgerOf, passkey, withPrepared } from "./Ledger.js"
+import { beginWithOwner, ledgerOf, passkey, questionOf, withPrepared } from "./Ledger.js"
 import type { Scenario } from "./Scenario.js"
 import type { Stage } from "./Stage.js"
 
@@ -19,7 +19,9 @@ const hour = 3_600_000
 /** Challenges of one address that may be open. */
 const challenges = 3
 /** For how long the histories rest after what they have taken in: no whole seconds, at which marks come. */
-const restMs = 3_300
+const restMs = 4_300
+/** How often candles are asked for while they rest once. */
+const looks = 6
 /** The passkeys of the lost device and of the new one. */
 const [lost, found] = [1, 2]
 
@@ -53,19 +55,32 @@ const listedAtOnce = (stage: Stage, owner: OwnerCalls.Bearer): void => {
   const asked = Array.from({ length: 4 }, () => stage.withdrawal(owner, 1))
   stage.wait(2 * restMs)
   for (const each of asked.slice(2)) stage.done(stage.apart(FundsCalls.cancel(owner, each)).answer)
+  stage.metrics()
   const list = (limit = 100) => stage.apart(FundsCalls.list(owner, "withdrawals", limit)).answer
   stage.is("what is told while one may be missing", list().status, 503)
   stage.wait(2 * restMs)
   const [given, open] = ["rejected", "requested"]
   stage.is("withdrawals that are listed then", listed(stage.done(list())), [given, given, open, open])
   stage.is("the first of them", listed(stage.done(list(2))), [given, given])
+  questionOf(stage, owner, asked[0]!)
+  stage.is("who expects a step of a deposit", stage.apart(FundsCalls.initiate(owner, asked[0]!, "treasury_offer")).answer.status, 409)
+}
+
+/** Somebody asks for candles all the time while the histories rest: they lag, and are not stale yet. */
+const drawnMeanwhile = (stage: Stage): void => {
+  // They take in the first of these at once, and rest before the next.
+  for (const name of ["taken in", "to be taken in"]) stage.one(name, 1)
+  for (let look = 0; look < looks; look++) {
+    stage.public("getCandles", "/v1/markets/ABC-USDC-PERP/candles?timeframe=1m&series=trade")
+    stage.wait(restMs / looks)
+  }
 }
 
 export const pinsFollowPasskeys: Scenario = {
   name: "pins-follow-passkeys",
   what:
     "a passkey is made and another one removed before the ledger's follow, one is proved behind several others, and ended withdrawals are "
-    + "listed at once",
+    + "listed at once, among histories that lag by seconds",
   set: {
     funds: { ...ledgerOf({}), kept: { endedOfAccount: 1, endedInAll: 100 } },
     histories: { meanDamagedMs: 0, pauseMs: restMs }
@@ -84,6 +99,7 @@ export const pinsFollowPasskeys: Scenario = {
     const changes = [pinned(stage, owner), pinned(stage, owner), pinned(stage, owner)]
     stage.is("what is due then", changes, [["add", credentialIdOf(found)], ["remove", credentialIdOf(lost)], "current"])
     listedAtOnce(stage, owner)
+    drawnMeanwhile(stage)
     stage.auditEngine()
   }
 }

@@ -67,8 +67,13 @@ export const createWithdrawal = (who: Bearer, key: string, amountAtoms: string, 
 export const changeParty = (who: Bearer, key: string): Draft =>
   keyed(call(who, "changeLedgerParty", "PUT", pathOf(who, { kind: "change" })), Operation.requestPartyChange, key)
 
-export const initiate = (who: Bearer, asked: Asked): Draft =>
-  call(who, endpoints.confirm[asked.kind], "POST", `${pathOf(who, asked)}/confirm`, { action: "initiate", ...named(asked) })
+/** Continues a transfer, and asks for the approval that is due; `signingStep`: the step that is expected. */
+export const initiate = (who: Bearer, asked: Asked, signingStep?: string): Draft =>
+  call(who, endpoints.confirm[asked.kind], "POST", `${pathOf(who, asked)}/confirm`, {
+    action: "initiate",
+    ...named(asked),
+    ...(signingStep === undefined ? {} : { signingStep })
+  })
 
 /** Answers the approval request that an initiating call received. */
 export const complete = (who: Bearer, asked: Asked, proof: Proof): Draft => ({
