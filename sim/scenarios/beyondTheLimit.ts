@@ -17,8 +17,8 @@ import { affiliates, canceling, infoOf, placing, reading, tried } from "./Routes
 import type { Scenario } from "./Scenario.js"
 import type { Stage } from "./Stage.js"
 
-/** Requests of a key in a minute. */
-const perKey = 60
+/** Requests of a key in a minute: fewer than the rotations of its tickets that a key has otherwise. */
+const perKey = 50
 /** Requests of an address in a minute. */
 const perAddress = 70
 /** How long a limit's window lasts, ms. */
