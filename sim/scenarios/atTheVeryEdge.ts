@@ -10,13 +10,16 @@ import type { Parameters } from "../../src/domain/Market.js"
 import { isObject, type Json } from "../reading/Bodies.js"
 import * as Calls from "../workload/Calls.js"
 import type { Scenario } from "./Scenario.js"
-import type { Somebody, Stage } from "./Stage.js"
+import { nextInterval, type Somebody, type Stage } from "./Stage.js"
 
 /** Longest time from a request to its record, milliseconds. */
 const onItsWayMs = 10
 /** Most open orders of an account in a market, and most orders of a batch. */
 const mostOpen = 200
 const mostOfBatch = 20
+/** The length of a funding interval, and a while into the next one, milliseconds. */
+const intervalMs = 10_000
+const intoNextMs = 100
 
 const guardsOf = (answer: unknown): unknown => isObject(answer) ? [answer["rejectionGuard"], answer["nearest"]] : answer
 
@@ -175,12 +178,39 @@ const turnedRound = (stage: Stage, rich: Somebody): void => {
   stage.is("what the holder has left", [stage.held(holder, market), stage.steps(market).length], [0, 1])
 }
 
+/**
+ * Holders who have just their maintenance margin, and keep their positions: one loses his to the next worse mark, which comes at once, and
+ * the other to funding alone, at a mark that stands still.
+ */
+const justTheirMargin = (stage: Stage, rich: Somebody): void => {
+  stage.wait(nextInterval(stage.now, intervalMs) + intoNextMs - stage.now)
+  const market = stage.market("JUST", 1_000)
+  const paying = stage.market("PAYS", 1_000, { fundingIntervalMs: intervalMs, fundingCapE9: 40_000_000, indexStaleMs: 60_000 })
+  const [holder, payer] = stage.open(["holder of JUST", "payer of PAYS"], 1_450)
+  stage.deal(holder!, rich, market, 10, 1_000)
+  stage.deal(payer!, rich, paying, 10, 1_000)
+  for (const each of [market, paying]) stage.buy(rich, each, { size: 10, price: 890 })
+  // 1,450 - 10 x 100, and 5 % of 9,000.
+  stage.together([stage.anIndex(market, 900), stage.anIndex(paying, 900)])
+  stage.tick()
+  const shown = (who: Somebody): unknown => [stage.usdc(who, "equity"), stage.usdc(who, "maintenanceMargin")]
+  stage.is("what both have", [holder!, payer!].map(shown), [[450, 450], [450, 450]])
+  stage.move(market, 899)
+  stage.is("what is left of both", [stage.held(holder!, market), stage.held(payer!, paying)], [0, 10])
+  stage.wait(intervalMs)
+  stage.tick()
+  stage.is("what is left to who has paid funding", stage.held(payer!, paying), 0)
+}
+
 /** A final price that would be below the lowest that the market has allowed since. */
 const finalWithinBounds = (stage: Stage, rich: Somebody): void => {
   const early = stage.market("LATE", 100)
   for (let second = 0; second < 3; second++) stage.move(early, 100)
-  stage.move(early, 600)
+  // The bounds change while the mark has not followed its index yet: it stays within them.
+  stage.done(stage.index(early, 600))
   const late = stage.change(early, { minPriceAtoms: 600 }, 600)
+  stage.is("the mark within its new bounds", stage.mark(late), 600)
+  stage.tick()
   const holder = stage.one("holder of LATE", 10_000)
   stage.deal(holder, rich, late, 2, 600)
   stage.delist(late)
@@ -225,7 +255,7 @@ const asManyTriggers = (stage: Stage, rich: Somebody): void => {
 
 export const atTheVeryEdge: Scenario = {
   name: "at-the-very-edge",
-  what: "orders, prices and times that meet a limit exactly: counts, totals, notionals, milliseconds, bounds of a final price",
+  what: "orders, prices and times that meet a limit exactly: counts, totals, notionals, milliseconds, margins, bounds of a final price",
   bounds: { brackets: 2, clearedAtOnce: 1, endedAtOnce: 1 },
   play: (stage) => {
     const rich = stage.one("rich", 10_000_000)
@@ -236,6 +266,7 @@ export const atTheVeryEdge: Scenario = {
     highestForWhatMayBeHeld(stage, rich)
     soldAtOnce(stage, rich)
     turnedRound(stage, rich)
+    justTheirMargin(stage, rich)
     finalWithinBounds(stage, rich)
     afterAllWereCanceled(stage, rich)
     asManyTriggers(stage, rich)
