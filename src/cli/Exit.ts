@@ -7,7 +7,6 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { DiskError } from "../journal/Disk.js"
 import type { Corrupt, Unknown, Unreadable } from "../journal/Journal.js"
-import type { JournalBehind, SnapshotUnexplained } from "../sequencer/Recovery.js"
 
 /** Ends a tool with a sentence on standard error and an exit code. */
 export class Ended extends Data.TaggedError("Ended")<{ readonly code: number; readonly text: string }> {}
@@ -74,8 +73,8 @@ export const endedUnreadable = {
   DiskError: unreadable
 } as const
 
-/** A journal whose newest snapshot shows that its end is missing. */
-export const missingEnd = ({ message }: JournalBehind | SnapshotUnexplained): Ended =>
+/** A journal of which its end is missing, as its newest snapshot shows, or the state of its last step. */
+export const missingEnd = ({ message }: { readonly message: string }): Ended =>
   new Ended({ code: unreadableCode, text: `incomplete: ${message}` })
 
 /** A tool's exit code. An `Ended` is printed here; the parser has already printed a wrong command line. */

@@ -8,12 +8,14 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import * as Snapshot from "../engine/Snapshot.js"
 import type { Capacity } from "../engine/State.js"
-import type { DiskError } from "../journal/Disk.js"
-import type { Journal, Unknown, Unreadable } from "../journal/Journal.js"
+import type { Disk, DiskError } from "../journal/Disk.js"
+import { Journal, type Unknown, type Unreadable } from "../journal/Journal.js"
+import * as SegmentJournal from "../journal/SegmentJournal.js"
 import { SnapshotStore, type Stored } from "../journal/SnapshotStore.js"
 import { type Decider, decidedBy } from "../operations/Versions.js"
 import * as Deciders from "../sequencer/Decider.js"
-import { type CapacityTooSmall, engineOf } from "../sequencer/Recovery.js"
+import { type CapacityTooSmall, engineOf, StepMissing, takenOverAt } from "../sequencer/Recovery.js"
+import { stepLost } from "../sequencer/StepLost.js"
 import { versions } from "../sequencer/Versions.js"
 import { Ended, unreadableCode } from "./Exit.js"
 
@@ -36,7 +38,7 @@ const deciderOf = (stored: Stored, capacity: Capacity): Effect.Effect<Decider, C
   Effect.map(engineOf(stored, capacity), Deciders.deciderOf)
 
 type Snapshots = Context.Tag.Service<typeof SnapshotStore>
-type Read = Pick<Context.Tag.Service<typeof Journal>, "opened" | "replay">
+type Read = Pick<Context.Tag.Service<typeof Journal>, "opened" | "replay" | "links">
 
 /**
  * The version that a start record announces for what follows; undefined where the record is not a start, or its format is older than this
@@ -53,12 +55,20 @@ const startedAt = (journal: Read, sequence: number): Effect.Effect<Decider | und
     })
   )
 
-/** The whole journal as another version's; undefined where there is a snapshot of a state that this version reached. */
-const allOf = (journal: Read, decider: Decider, latest: Stored | undefined, capacity: Capacity) =>
+/**
+ * The whole journal from a sequence on as another version's; undefined where there is a snapshot of a state that this version reached.
+ * Where this version has taken over and the state with which it did is not kept, that is missing, and no other version is to be started.
+ */
+const allOf = (journal: Read, fromSequence: number, decider: Decider, latest: Stored | undefined, capacity: Capacity) =>
   Effect.gen(function*() {
     const isOurs = latest !== undefined && Snapshot.isKnown(latest.schema)
       && (yield* deciderOf(latest, capacity)).rules === versions.rules
-    return isOurs ? undefined : othersOf(journal.opened.nextSequence - 1, decider, true)
+    if (isOurs) return undefined
+    const takenOver = yield* takenOverAt(journal, fromSequence, versions)
+    const all = othersOf(journal.opened.nextSequence - 1, decider, true)
+    if (takenOver === undefined) return all
+    const { program, rules } = decider
+    return { ...all, text: new StepMissing({ fromSequence, takenOverAt: takenOver, program, rules }).message }
   })
 
 /**
@@ -76,7 +86,7 @@ export const at = (
   Effect.gen(function*() {
     if (step === undefined) {
       const opened = yield* startedAt(journal, 1)
-      return opened === undefined || opened.rules === versions.rules ? undefined : yield* allOf(journal, opened, yield* latest, capacity)
+      return opened === undefined || opened.rules === versions.rules ? undefined : yield* allOf(journal, 1, opened, yield* latest, capacity)
     }
     if (typeof step === "string" || !Snapshot.isKnown(step.schema)) return undefined
     const before = yield* deciderOf(step, capacity)
@@ -84,12 +94,23 @@ export const at = (
     const behind = yield* startedAt(journal, step.sequence + 1)
     const stepped = othersOf(step.sequence, before, false)
     if (behind?.rules === versions.rules) return stepped
-    return (yield* allOf(journal, behind ?? before, yield* latest, capacity)) ?? stepped
+    return (yield* allOf(journal, step.sequence + 1, behind ?? before, yield* latest, capacity)) ?? stepped
   })
 
 /** The same for the data directory at hand. */
 export const found = (journal: Read, capacity: Capacity) =>
   Effect.flatMap(SnapshotStore, ({ latest, latestStep }) => Effect.flatMap(latestStep, (step) => at(journal, step, latest, capacity)))
+
+/**
+ * What has to be put back of a journal with records that this version has taken over, in a sentence: the state with which it did. Undefined
+ * where nothing is missing.
+ */
+export const lostStep: Effect.Effect<string | undefined, DiskError | Unreadable | Unknown, Disk> = Effect.gen(function*() {
+  const lost = yield* stepLost
+  if (lost === undefined) return undefined
+  const journal = yield* Effect.provide(Journal, SegmentJournal.layerReadOnly)
+  return (yield* takenOverAt(journal, 1, versions)) === undefined ? undefined : lost
+})
 
 /** The first record that this version can tell about. */
 export const firstBehind = (others: Others | undefined): number => others === undefined ? 1 : others.lastSequence + 1

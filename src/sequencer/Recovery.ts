@@ -333,8 +333,8 @@ const begin = Effect.fnUntraced(function*(
 })
 
 /** The first record after a sequence under which this version took the journal over; undefined where it never did. */
-const takenOverAt = (
-  journal: JournalService,
+export const takenOverAt = (
+  journal: Pick<JournalService, "links" | "replay">,
   fromSequence: number,
   versions: Versions
 ): Effect.Effect<number | undefined, Unreadable | Unknown> =>

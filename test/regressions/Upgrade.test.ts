@@ -324,6 +324,44 @@ describe("the tools over what was taken over", () => {
   })
 })
 
+test("tools say that the state of the step is missing, and not to run the other version", async () => {
+  const directory = fs.mkdtempSync(path.join(os.tmpdir(), "upgrade-"))
+  try {
+    const kept = path.join(directory, "kept")
+    const bare = path.join(directory, "bare")
+    const stepName = `${String(Kept.takenOverOfRules7).padStart(20, "0")}.step`
+    const disk = await Kept.diskOf("rules-7")
+    const running = await Effect.runPromise(Kept.start(disk.mount(), Kept.soonAfterMs(Kept.exchangesOf("rules-7"))))
+    await running.stop()
+    for (const data of [kept, bare]) {
+      Kept.writeOut(disk, data)
+      fs.rmSync(path.join(data, "snapshots", stepName))
+    }
+    fs.rmSync(path.join(bare, "snapshots"), { recursive: true })
+    const venue = (...args: ReadonlyArray<string>) => line("dist/tools/venue.js", args)
+    const verify = (data: string) => line("dist/tools/replay.js", ["--data", data, "--verify"])
+    const ofJournal = (data: string) => [
+      verify(data),
+      venue("journal", "info", "--data", data),
+      venue("journal", "copy", "--data", data, "--out", `${data}-copy`)
+    ]
+    const decided = [
+      venue("journal", "tail", "--data", bare),
+      venue("audit", "--data", bare),
+      venue("bundle", "--data", bare, "--out", path.join(directory, "bundle"))
+    ]
+    const results = await runAll([...ofJournal(bare), ...ofJournal(kept), ...decided])
+    for (const { code, stderr } of results) expect([code, stderr]).toEqual([2, expect.stringMatching(/\.step\) is missing/)])
+    expect(results[0]!.stderr).toContain(`(snapshots/${stepName}) is missing or damaged. Put that file back`)
+    for (const { stderr } of results) expect(stderr).not.toContain("alone runs them")
+    // Everything is told and copied that there is.
+    expect(results[1]!.stdout).toContain("snapshots  none")
+    expect(fs.readdirSync(`${kept}-copy/snapshots`)).toEqual(fs.readdirSync(path.join(kept, "snapshots")))
+  } finally {
+    fs.rmSync(directory, { recursive: true })
+  }
+})
+
 describe("what rules 1 left undecided", () => {
   test("refuses the start by name, and nothing is changed", async () => {
     await Kept.refusedByName("rules-1-crashed", soonAfterMs, "0.1.0", 1)

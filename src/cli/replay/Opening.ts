@@ -67,7 +67,11 @@ export const dataSubject: Effect.Effect<Subject, Ended | Unreadable | Unknown | 
       + "replay it with the version that made the step"
     return yield* new Ended({ code: unreadableCode, text })
   }
-  if (step === undefined || others === undefined) return { journal, capacity: within, firstSequence: 1 }
+  if (step === undefined || others === undefined) {
+    // Run from its first record such a journal may be decided otherwise, and is right all the same.
+    const lost = step === undefined && journal.opened.nextSequence > 1 ? yield* Others.lostStep : undefined
+    return lost === undefined ? { journal, capacity: within, firstSequence: 1 } : yield* new Ended({ code: unreadableCode, text: lost })
+  }
   const base = Effect.mapError(
     engineOf(step, within),
     ({ message }) => new Corrupt({ segment: "the state of the last step", offset: 0, sequence: step.sequence, reason: message })

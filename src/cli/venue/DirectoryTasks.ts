@@ -59,7 +59,7 @@ const sayReport = ({ lines, missing }: JournalTasks.Report) =>
 export const info = (parsed: Options.Of<typeof Options.info>) =>
   onDisk(parsed.data, JournalTasks.info).pipe(
     Effect.flatMap(sayReport),
-    Effect.catchTags(endedUnreadable)
+    Effect.catchTags({ ...endedUnreadable, JournalUnknown: unreadable })
   )
 
 const lockedError = () => new Ended({ code: refusedCode, text: "refused: a venue is running on this data directory" })
@@ -136,7 +136,7 @@ export const copy = ({ data, out }: Options.Of<typeof Options.copy>) =>
     if (trouble === undefined) return
     const text = `the journal is copied, but not the histories (${NodeHistories.fileName}): ${trouble}`
     return yield* new Ended({ code: unreadableCode, text })
-  }).pipe(Effect.catchTags(endedUnreadable))
+  }).pipe(Effect.catchTags({ ...endedUnreadable, JournalUnknown: unreadable }))
 
 /** Ends a tool that follows a journal and cannot read any further. */
 const endedFollowing = {

@@ -4,22 +4,35 @@ import type * as Layer from "effect/Layer"
 import { copyTo } from "../../journal/Copy.js"
 import { cutting } from "../../journal/Cut.js"
 import { Disk, type DiskError, type Locked } from "../../journal/Disk.js"
-import type { Corrupt, Unreadable } from "../../journal/Journal.js"
+import type { Corrupt, Unknown, Unreadable } from "../../journal/Journal.js"
 import * as Scan from "../../journal/Scan.js"
 import * as Segment from "../../journal/Segment.js"
 import * as SegmentJournal from "../../journal/SegmentJournal.js"
 import * as SnapshotStore from "../../journal/SnapshotStore.js"
-import { type JournalBehind, shownBehind, type SnapshotUnexplained } from "../../sequencer/Recovery.js"
+import { shownBehind } from "../../sequencer/Recovery.js"
+import * as Others from "../Others.js"
 import * as Format from "../replay/Format.js"
 
-/** What a task reports, and what shows that the journal's end is missing. */
+/** What a task reports, and what says that the journal's end is missing, or the state of its last step. */
 export interface Report {
   readonly lines: ReadonlyArray<string>
-  readonly missing: JournalBehind | SnapshotUnexplained | undefined
+  readonly missing: { readonly message: string } | undefined
 }
 
+/** What is missing of a directory, by the states that were listed before its journal was read up to a record. */
+const missingOf = (
+  kept: ReadonlyArray<SnapshotStore.Kept>,
+  last: number
+): Effect.Effect<Report["missing"], Unreadable | Unknown | DiskError, Disk> =>
+  Effect.gen(function*() {
+    const behind = yield* shownBehind(kept, last)
+    if (behind !== undefined || last === 0) return behind
+    const lost = yield* Others.lostStep
+    return lost === undefined ? undefined : { message: lost }
+  })
+
 /** Where the journal ends, its segments, and its snapshots. Verifies every block. */
-export const info: Effect.Effect<Report, Unreadable | DiskError, Disk | SnapshotStore.SnapshotStore> = Effect.gen(
+export const info: Effect.Effect<Report, Unreadable | Unknown | DiskError, Disk | SnapshotStore.SnapshotStore> = Effect.gen(
   function*() {
     const store = yield* SnapshotStore.SnapshotStore
     // Before the journal: a running venue may save one of a record that is not read here any more.
@@ -42,7 +55,7 @@ export const info: Effect.Effect<Report, Unreadable | DiskError, Disk | Snapshot
         : [`torn       ${tornEndOffset - offset} bytes of an unfinished write at ${Segment.pathOf(segment.firstSequence)}:${offset}`]),
       ...(snapshots.length === 0 ? ["snapshots  none"] : [`snapshots  ${snapshots.join(", ")}`])
     ]
-    return { lines, missing: yield* shownBehind(kept, records) }
+    return { lines, missing: yield* missingOf(kept, records) }
   }
 )
 
@@ -52,7 +65,7 @@ const sizeOf = (segment: number): Effect.Effect<number, DiskError, Disk> =>
 /** Copies a data directory's journal and snapshots to another disk, and reports how far they reach. */
 export const copy = (
   to: Layer.Layer<Disk, DiskError>
-): Effect.Effect<Report, Unreadable | DiskError, Disk> =>
+): Effect.Effect<Report, Unreadable | Unknown | DiskError, Disk> =>
   Effect.gen(function*() {
     const disk = yield* Effect.provide(Disk, to)
     const { digest, segments, sequence, snapshots } = yield* copyTo(disk)
@@ -62,7 +75,7 @@ export const copy = (
     ]
     const store = yield* Effect.provide(SnapshotStore.SnapshotStore, SnapshotStore.layerReadOnly).pipe(Effect.provideService(Disk, disk))
     const kept = yield* SnapshotStore.keptBefore(store, Number.POSITIVE_INFINITY)
-    return { lines, missing: yield* shownBehind(kept, sequence) }
+    return { lines, missing: yield* Effect.provideService(missingOf(kept, sequence), Disk, disk) }
   })
 
 /** Fails while a venue runs on the data directory. */
