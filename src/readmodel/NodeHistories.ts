@@ -98,18 +98,34 @@ class Named {
   }
 }
 
+/** Whether a database is missing, or has nothing in it, as one that was copied to a full disk: SQLite then discards the log beside it. */
+const isEmpty = (file: string): boolean => {
+  try {
+    return fs.statSync(file).size === 0
+  } catch {
+    return true
+  }
+}
+
+/** Whether a database has the tables of histories. */
+const hasPlaces = "SELECT count(*) AS places FROM sqlite_master WHERE type = 'table' AND name = 'place'"
+
+/** Up to which record histories reach: without a row they were never begun. */
+const reached = "SELECT sequence FROM place"
+
 /**
  * What a start finds before the histories are opened: that there are none, or the record up to which they reach; undefined where they
  * cannot be read, which is told when they are opened.
  */
 const found = (dataDir: string): "none" | number | undefined => {
   const file = path.join(dataDir, fileName)
-  if (!fs.existsSync(file)) return "none"
+  if (isEmpty(file)) return "none"
   try {
     const database = new SqliteDatabase(file, { readonly: true, timeout: 0 })
     try {
-      const sequence = database.prepare("SELECT sequence FROM place").pluck().get()
-      return typeof sequence === "number" ? sequence : undefined
+      if (database.prepare(hasPlaces).pluck().get() === 0) return "none"
+      const sequence = database.prepare(reached).pluck().get()
+      return sequence === undefined ? "none" : typeof sequence === "number" ? sequence : undefined
     } finally {
       database.close()
     }
@@ -123,9 +139,10 @@ export const toldAtStart = (dataDir: string, sequence: number): Effect.Effect<vo
   const reach = found(dataDir)
   const file = path.join(dataDir, fileName)
   if (reach === "none") {
+    const lost = fs.existsSync(file) ? `${fileName} is empty, and is` : `${fileName} is`
     // A venue that has decided nothing has none.
     return sequence === 0 ? Effect.void : Effect.logWarning(
-      `there are no histories in ${dataDir}: ${fileName} is made anew from the journal. If it was removed by mistake and the journal has a `
+      `there are no histories in ${dataDir}: ${lost} made anew from the journal. If it was lost by mistake and the journal has a `
         + "step to other rules (snapshots/*.step), put it back from a copy: what was before the step is in it alone"
     )
   }
@@ -203,11 +220,16 @@ const checkPages = (sql: SqlClient.SqlClient): Effect.Effect<void, SqlError | Da
   Effect.flatMap(run<{ readonly quick_check: string }>(sql, "PRAGMA quick_check(1)"), ([found]) =>
     found?.quick_check === "ok" ? Effect.void : new DatabaseUnusable({ reason: `the database is malformed: ${found?.quick_check}` }))
 
+/** Whether a database has histories: they may never have been begun. */
+const hasAny = (sql: SqlClient.SqlClient): Effect.Effect<boolean, SqlError> =>
+  Effect.flatMap(run<{ readonly places: number }>(sql, hasPlaces), ([found]) =>
+    found?.places === 0 ? Effect.succeed(false) : Effect.map(run(sql, reached), (rows) => rows.length > 0))
+
 /**
  * Copies a database that nobody writes to with its log, which is folded into the copy, and makes that durable. Fails where somebody has
- * written to it meanwhile: its files are copied one after the other, and would be of different moments.
+ * written to it meanwhile: its files are copied one after the other, and would be of different moments. Returns whether it has histories.
  */
-const copyUnwritten = (file: string, to: string): Effect.Effect<void, DatabaseUnusable> => {
+const copyUnwritten = (file: string, to: string): Effect.Effect<boolean, DatabaseUnusable> => {
   const files = trying(() => {
     const before = looksOf(file)
     // The shared index beside a log is made anew from it.
@@ -221,7 +243,8 @@ const copyUnwritten = (file: string, to: string): Effect.Effect<void, DatabaseUn
   })
   // What is no database, or a damaged one, is found here: a copy of it would only be noticed when it is needed.
   const opened = Effect.scoped(
-    Effect.flatMap(openAt(to), (sql) => Effect.zipRight(run(sql, "PRAGMA wal_checkpoint(TRUNCATE)"), checkPages(sql)))
+    Effect.flatMap(openAt(to),
+      (sql) => run(sql, "PRAGMA wal_checkpoint(TRUNCATE)").pipe(Effect.zipRight(checkPages(sql)), Effect.zipRight(hasAny(sql))))
   )
   const synced = trying(() => {
     const copy = fs.openSync(to, "r+")
@@ -232,23 +255,25 @@ const copyUnwritten = (file: string, to: string): Effect.Effect<void, DatabaseUn
     }
   })
   const whole = Effect.catchTag(opened, "SqlError", (error) => new DatabaseUnusable({ reason: textOf(error) }))
-  return files.pipe(Effect.zipRight(whole), Effect.zipRight(synced))
+  return files.pipe(Effect.zipRight(whole), Effect.zipLeft(synced))
 }
 
 /**
  * Copies the database as it is at one moment to another directory; a venue may write to it meanwhile. A copy of the journal that is made
- * after this one reaches at least as far. Returns whether there is a database. A failed copy leaves nothing behind.
+ * after this one reaches at least as far. Returns whether there are histories: an empty database has none. A failed copy leaves nothing
+ * behind.
  */
 export const copy = (dataDir: string, toDir: string): Effect.Effect<boolean, DatabaseUnusable> => {
   const file = path.join(dataDir, fileName)
   const to = path.join(toDir, fileName)
-  if (!fs.existsSync(file)) return Effect.succeed(false)
+  if (isEmpty(file)) return Effect.succeed(false)
   const empty = trying(() => {
     NodeDirectory.make(toDir)
     NodePrivateFile.keep(to)
   })
   // One statement reads one state: a copy by pages would begin anew whenever the venue writes.
-  const copied = Effect.scoped(Effect.flatMap(openAt(file), (sql) => run(sql, "VACUUM INTO ?", [to]))).pipe(
+  const whole = (sql: SqlClient.SqlClient) => Effect.zipLeft(hasAny(sql), run(sql, "VACUUM INTO ?", [to]))
+  const copied = Effect.scoped(Effect.flatMap(openAt(file), whole)).pipe(
     Effect.catchAll((error) => {
       // SQLite cannot open a database to which it cannot write. What is mounted read-only is mostly written to by nobody, but may be by
       // somebody for whom it is mounted otherwise. Elsewhere another user may write, and has a file beside the database while it is open.
@@ -259,7 +284,8 @@ export const copy = (dataDir: string, toDir: string): Effect.Effect<boolean, Dat
         : new DatabaseUnusable({ reason: error._tag === "SqlError" ? textOf(error) : error.reason })
     })
   )
-  return Effect.as(Effect.onError(Effect.zipRight(empty, copied), () => removeCopy(toDir)), true)
+  const copiedIfAny = Effect.tap(Effect.zipRight(empty, copied), (has) => has ? Effect.void : removeCopy(toDir))
+  return Effect.onError(copiedIfAny, () => removeCopy(toDir))
 }
 
 /** Removes such a copy. */

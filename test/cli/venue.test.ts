@@ -960,7 +960,7 @@ describe("the command", () => {
     const without = await copyTo("without")
     expect([without.code, without.stdout.split("\n").at(-2)]).toEqual([
       0,
-      "histories  none: there is no histories.db, and a start makes one from the journal"
+      "histories  none: histories.db is missing or empty, and a start makes one from the journal"
     ])
     fs.mkdirSync(path.join(folder, "snapshots"), { recursive: true })
     fs.writeFileSync(path.join(folder, "snapshots", "old.step"), "")

@@ -145,6 +145,30 @@ test("a start says that the histories are missing, or that they know records whi
   expect(toldAt(directory, 7)).toEqual([])
 })
 
+test("an empty database, and one in which nothing was begun, is none for a start and for a copy", async () => {
+  const directory = fs.mkdtempSync(path.join(os.tmpdir(), "histories-"))
+  onTestFinished(() => fs.rmSync(directory, { recursive: true }))
+  const file = path.join(directory, "histories.db")
+  const copy = path.join(directory, "copy")
+  const copied = async () => [await Effect.runPromise(NodeHistories.copy(directory, copy)), fs.readdirSync(directory).includes("copy")
+    && fs.readdirSync(copy).length > 0]
+  const madeBy = (statements: string) => {
+    fs.rmSync(file, { force: true })
+    const database = new SqliteDatabase(file)
+    database.exec(statements)
+    database.close()
+  }
+  const none = /^WARN there are no histories in .*: histories.db is empty, and is made anew/
+  const ways = [() => fs.writeFileSync(file, ""), () => madeBy("CREATE TABLE t (n)"), () => madeBy("CREATE TABLE place (sequence INTEGER)")]
+  for (const make of ways) {
+    make()
+    expect(toldAt(directory, 7)).toEqual([expect.stringMatching(none)])
+    expect(await copied()).toEqual([false, false])
+  }
+  madeBy("CREATE TABLE place (sequence INTEGER); INSERT INTO place VALUES (7)")
+  expect(await copied()).toEqual([true, true])
+})
+
 test("a running venue tells that the name of its histories leads elsewhere, once a minute", async () => {
   const directory = fs.mkdtempSync(path.join(os.tmpdir(), "histories-"))
   onTestFinished(() => fs.rmSync(directory, { recursive: true }))

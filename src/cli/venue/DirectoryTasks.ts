@@ -125,16 +125,17 @@ export const copy = ({ data, out }: Options.Of<typeof Options.copy>) =>
     const histories = yield* Effect.either(NodeHistories.copy(data, out))
     const report = yield* Effect.onError(onDisk(data, JournalTasks.copy(NodeDisk.layer(out))), () => NodeHistories.removeCopy(out))
     const isThere = Either.isLeft(histories) || histories.right
-    const copied = isThere ? NodeHistories.fileName : `none: there is no ${NodeHistories.fileName}, and a start makes one from the journal`
+    const { fileName } = NodeHistories
+    const copied = isThere ? fileName : `none: ${fileName} is missing or empty, and a start makes one from the journal`
     yield* sayReport({ ...report, lines: Either.isLeft(histories) ? report.lines : [...report.lines, `histories  ${copied}`] })
     const trouble = Either.isLeft(histories)
       ? histories.left.message
       : isThere || !hasStep(data)
       ? undefined
       : "there are none, and the journal has a step to other rules: what the venue has forgotten from before that was in them alone. If "
-        + "they were removed, put them back from an earlier copy, which is to be kept"
+        + "they were removed or emptied, put them back from an earlier copy, which is to be kept"
     if (trouble === undefined) return
-    const text = `the journal is copied, but not the histories (${NodeHistories.fileName}): ${trouble}`
+    const text = `the journal is copied, but not the histories (${fileName}): ${trouble}`
     return yield* new Ended({ code: unreadableCode, text })
   }).pipe(Effect.catchTags({ ...endedUnreadable, JournalUnknown: unreadable }))
 
