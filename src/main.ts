@@ -337,13 +337,17 @@ const notClean = (fault: Error): void => {
   stop.fault = fault
 }
 
-/** The venue was stopped before there was a writer to take a last snapshot: an operator who needs one to continue from is told. */
+/**
+ * The venue was stopped before there was a writer, which takes a last snapshot. No record was written by then, so that who may start on the
+ * directory depends on the stop before.
+ */
 class StoppedEarly extends Error {
   override readonly name = "StoppedEarly"
   constructor() {
     super(
-      "stopped before it had recovered: nothing was decided, and no snapshot was taken. Nothing is lost; a version with other rules can "
-        + "take over only once this one was started again and has stopped with 0"
+      "stopped before it had recovered: nothing was decided, and neither a record nor a snapshot was written. Nothing is lost, and what "
+        + "could start on this directory still can: another version where the stop before had ended with 0, and otherwise only the one "
+        + "that wrote its last records"
     )
   }
 }

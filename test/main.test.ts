@@ -93,7 +93,7 @@ test("a log that nobody reads any more costs lines, and the venue stops in good 
   expect(fs.readdirSync(path.join(DATA_DIR, "snapshots")).filter((name) => name.endsWith(".snap")).length).toBe(1)
 })
 
-test("a stop before it has recovered ends with 1 and says so: there is no snapshot that another version could go on with", () => {
+test("a stop before it has recovered ends with 1 and says so: nothing was written, so that it depends on the stop before who can go on", () => {
   const DATA_DIR = path.join(directory, "early")
   // It receives SIGTERM while it takes the lock, before it has read anything.
   const asks = `import fs from "node:fs"
@@ -105,7 +105,8 @@ fs.openSync = (file, ...how) => {
 }
 syncBuiltinESMExports()`
   const { status, stderr } = start({ DATA_DIR, NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(asks)}` })
-  expect(stderr).toContain("venue: stopped before it had recovered: nothing was decided, and no snapshot was taken")
+  expect(stderr).toContain("venue: stopped before it had recovered: nothing was decided, and neither a record nor a snapshot was written")
+  expect(stderr).toContain("another version where the stop before had ended with 0")
   expect(status).toBe(1)
 })
 
