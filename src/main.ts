@@ -27,7 +27,6 @@ import * as NodeSecureRandom from "./identity/NodeSecureRandom.js"
 import * as NodeWorkloads from "./identity/NodeWorkloads.js"
 import { type Disk, type DiskError, isLockSpoiled } from "./journal/Disk.js"
 import * as NodeDisk from "./journal/NodeDisk.js"
-import { unusable } from "./journal/NodeUnusable.js"
 import * as Segment from "./journal/Segment.js"
 import { lockPath } from "./journal/SegmentJournal.js"
 import * as SnapshotStore from "./journal/SnapshotStore.js"
@@ -40,6 +39,7 @@ import type { Ledger } from "./ledger/Ledger.js"
 import { runMainAsked } from "./NodeMain.js"
 import * as NodeAuthorities from "./NodeAuthorities.js"
 import * as NodeThreads from "./NodeThreads.js"
+import { toldUnusable } from "./NodeUnusable.js"
 import * as NodeEventLoop from "./observe/NodeEventLoop.js"
 import * as NodeLog from "./observe/NodeLog.js"
 import * as IndexFeed from "./oracle/IndexFeed.js"
@@ -134,15 +134,8 @@ const needed = [lockPath, Segment.directory, SnapshotStore.directory, NodeSecret
  */
 const withFilesUsable = ({ dataDir }: VenueConfig) => {
   const told = <E extends Error>(error: E): Effect.Effect<never, E | ConfigError.ConfigError> => {
-    const place = unusable(dataDir, needed)
-    return Effect.fail(
-      place === undefined
-        ? error
-        : ConfigError.InvalidData(
-          ["DATA_DIR"],
-          `${error.message}: ${place} cannot be read and written, and all that is in it must be the venue's user's, as chown -R makes it`
-        )
-    )
+    const remedy = toldUnusable(dataDir, needed, "venue")
+    return Effect.fail(remedy === undefined ? error : ConfigError.InvalidData(["DATA_DIR"], `${error.message}: ${remedy}`))
   }
   return {
     DiskError: (error: DiskError) => isLockSpoiled(error) ? Effect.fail(ConfigError.InvalidData(["DATA_DIR"], error.message)) : told(error),

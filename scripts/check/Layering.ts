@@ -7,6 +7,9 @@ const holders = "src/NodeLockHolder.ts"
 /** Files that only the process's user may read; for code that has SQLite create one. */
 const privateFiles = "src/NodePrivateFile.ts"
 
+/** Finds files of another user's; for code whose library does not say why a file cannot be opened. */
+const unusables = "src/NodeUnusable.ts"
+
 /** Directories made with what is above them; for whoever makes one. */
 const directories = "src/NodeDirectory.ts"
 
@@ -21,6 +24,7 @@ const composition: ReadonlySet<string> = new Set([
   "src/NodeAuthorities.ts",
   holders,
   privateFiles,
+  unusables,
   directories,
   threads,
   "src/Venue.ts",
@@ -63,7 +67,7 @@ const layers: Readonly<Record<string, ReadonlyArray<string>>> = {
   engine: [...vocabulary],
   journal: [...vocabulary, holders, directories],
   sequencer: [...vocabulary, "src/engine/", "src/journal/", threads],
-  readmodel: [...vocabulary, events, feed, privateFiles, directories],
+  readmodel: [...vocabulary, events, feed, privateFiles, unusables, directories],
   // It follows the records as they are decided and reads what they changed; it builds candles as the histories do.
   streams: [...vocabulary, ...wayIn, feed, reads, events, "src/sequencer/Live.ts", ...candles],
   // What clients missed is read outside the writer's thread, and sent in exactly the stream's format.

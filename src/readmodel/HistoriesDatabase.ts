@@ -14,10 +14,12 @@ import { run } from "./Sql.js"
 
 /** There is no usable database: the file cannot be opened, or is not a database. */
 export class DatabaseUnusable extends Schema.TaggedError<DatabaseUnusable>()("HistoriesDatabaseUnusable", {
-  reason: Schema.String
+  reason: Schema.String,
+  /** What stands in the way, and what to do, where it is known. */
+  remedy: Schema.optional(Schema.String)
 }) {
   override get message() {
-    return this.reason
+    return this.remedy === undefined ? this.reason : `${this.reason}: ${this.remedy}`
   }
 }
 

@@ -12,6 +12,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as NodeDirectory from "../NodeDirectory.js"
 import * as NodePrivateFile from "../NodePrivateFile.js"
+import { toldUnusable } from "../NodeUnusable.js"
 import { DatabaseUnusable, HistoriesAnew, HistoriesDatabase, openAt } from "./HistoriesDatabase.js"
 import { run, textOf } from "./Sql.js"
 
@@ -154,6 +155,10 @@ export const toldAtStart = (dataDir: string, sequence: number): Effect.Effect<vo
   )
 }
 
+/** Adds to a failure which of the files belongs to another user, as after a restore by root: SQLite only says that one cannot be opened. */
+const withOwner = (dataDir: string) => ({ reason }: DatabaseUnusable): DatabaseUnusable =>
+  new DatabaseUnusable({ reason, remedy: toldUnusable(dataDir, companions.map((companion) => `${fileName}${companion}`), "venue") })
+
 /** Opens the file in the current thread. */
 export const layer = (dataDir: string): Layer.Layer<HistoriesDatabase | HistoriesAnew> => {
   const file = path.join(dataDir, fileName)
@@ -169,7 +174,7 @@ export const layer = (dataDir: string): Layer.Layer<HistoriesDatabase | Historie
           keepPrivate(file)
         }),
         Effect.tap(openAt(file), () => Effect.sync(() => named.note()))
-      ),
+      ).pipe(Effect.mapError(withOwner(dataDir))),
       isElsewhere: named.isElsewhere,
       setAside: trying(() => setAside(file)),
       discard: trying(() => remove(file))

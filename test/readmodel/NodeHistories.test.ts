@@ -1,4 +1,5 @@
 /** The histories' file: continued by the next process, and rebuilt from the journal if it is not what it should be. */
+import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
@@ -91,6 +92,31 @@ test("nobody else may read it, whatever the directory's mode, nor one that an ea
   fs.chmodSync(file, 0o644)
   fs.writeFileSync(`${file}.set-aside`, "", { mode: 0o644 })
   expect(await modes()).toEqual(expect.arrayContaining([["histories.db", "600"], ["histories.db.set-aside", "600"]]))
+})
+
+test("where a file of theirs is another user's, it is told which, and what to do", () => {
+  const directory = fs.mkdtempSync(path.join(os.tmpdir(), "histories-"))
+  onTestFinished(() => fs.rmSync(directory, { recursive: true }))
+  // A process of root's may use any file: they are opened as another user.
+  const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
+  if (user.uid !== undefined) fs.chownSync(directory, user.uid, user.gid)
+  const opens = `import { Effect } from "effect"
+import { HistoriesDatabase } from "./dist/src/readmodel/HistoriesDatabase.js"
+import * as NodeHistories from "./dist/src/readmodel/NodeHistories.js"
+const opened = Effect.scoped(Effect.flatMap(HistoriesDatabase, ({ open }) => open)).pipe(Effect.as("opened"), Effect.merge)
+console.log(String((await Effect.runPromise(Effect.provide(opened, NodeHistories.layer(process.env.DATA_DIR)))).message))`
+  const told = () =>
+    execFileSync(process.execPath, ["--input-type=module", "-e", opens], { ...user, env: { DATA_DIR: directory }, encoding: "utf8" })
+  const isTold = (name: string) => {
+    const file = path.join(directory, name)
+    fs.writeFileSync(file, "", { mode: 0o000 })
+    expect(told()).toBe(`unable to open database file: ${file} cannot be read and written, and all that is in ${directory} must be the `
+      + "venue's user's, as chown -R makes it\n")
+    fs.rmSync(file)
+  }
+  isTold("histories.db")
+  expect(told()).toBe("undefined\n")
+  isTold("histories.db-wal")
 })
 
 test("what is set aside never takes the place of what was, and there is a limit to it that is told", async () => {

@@ -24,5 +24,13 @@ const within = (place: string): ReadonlyArray<string> => {
 }
 
 /** The first file or directory that may not be read and written, of those named and what directories among them contain. */
-export const unusable = (directory: string, names: ReadonlyArray<string>): string | undefined =>
+const unusable = (directory: string, names: ReadonlyArray<string>): string | undefined =>
   names.map((name) => path.join(directory, name)).flatMap((place) => [place, ...within(place)]).find((place) => !mayUse(place))
+
+/** What an operator is told of the first such file, and to do; undefined where there is none. `whose` is the process, in a word. */
+export const toldUnusable = (directory: string, names: ReadonlyArray<string>, whose: string): string | undefined => {
+  const place = unusable(directory, names)
+  return place === undefined
+    ? undefined
+    : `${place} cannot be read and written, and all that is in ${directory} must be the ${whose}'s user's, as chown -R makes it`
+}
