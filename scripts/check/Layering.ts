@@ -4,6 +4,9 @@ import { type Import, type Source, type Violation, violation } from "./Source.js
 /** Finds the process that holds a locked file; for code that locks files. */
 const holders = "src/NodeLockHolder.ts"
 
+/** The words for a lock's file that something was written to; for code that locks files. */
+const spoiledLocks = "src/LockSpoiled.ts"
+
 /** Files that only the process's user may read; for code that has SQLite create one. */
 const privateFiles = "src/NodePrivateFile.ts"
 
@@ -23,6 +26,7 @@ const composition: ReadonlySet<string> = new Set([
   "src/NodeCompiled.ts",
   "src/NodeAuthorities.ts",
   holders,
+  spoiledLocks,
   privateFiles,
   unusables,
   directories,
@@ -65,7 +69,7 @@ const layers: Readonly<Record<string, ReadonlyArray<string>>> = {
   console: ["src/edge/", "src/client/venue/"],
   operations: ["src/domain/"],
   engine: [...vocabulary],
-  journal: [...vocabulary, holders, directories],
+  journal: [...vocabulary, holders, spoiledLocks, directories],
   sequencer: [...vocabulary, "src/engine/", "src/journal/", threads],
   readmodel: [...vocabulary, events, feed, privateFiles, unusables, directories],
   // It follows the records as they are decided and reads what they changed; it builds candles as the histories do.
@@ -75,7 +79,7 @@ const layers: Readonly<Record<string, ReadonlyArray<string>>> = {
     "src/edge/socket/Payloads.ts", threads],
   ledger: [...vocabulary, ...wayIn, feed, holders, privateFiles, directories, threads],
   // Trusting the signer must not require trusting the venue: they share vocabulary, rules of proof and the ledger's formats.
-  signer: ["src/domain/", ...passkeys, ...prepared, holders, directories],
+  signer: ["src/domain/", ...passkeys, ...prepared, holders, spoiledLocks, directories],
   funds: [
     ...vocabulary,
     reads,

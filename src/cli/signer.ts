@@ -14,6 +14,7 @@ import { type Application, Listener } from "../edge/http/Listener.js"
 import * as NodeListener from "../edge/http/NodeListener.js"
 import * as NodeTls from "../edge/http/NodeTls.js"
 import * as NodePasskeyVerifier from "../identity/NodePasskeyVerifier.js"
+import { toldUnusable } from "../NodeUnusable.js"
 import * as NodeLog from "../observe/NodeLog.js"
 import * as NodeKeyStore from "../signer/NodeKeyStore.js"
 import { PartySigner } from "../signer/PartySigner.js"
@@ -87,7 +88,10 @@ const command = Cli.make("signer", options, ({ data, host, port }) =>
     inWords,
     Effect.catchTags({
       SettingRefused: ({ message }) => usage(message),
-      StoreRefused: ({ message }) => new Ended({ code: unreadableCode, text: message }),
+      StoreRefused: ({ message }) => {
+        const remedy = toldUnusable(data, ["."], "signer")
+        return new Ended({ code: unreadableCode, text: remedy === undefined ? message : `${message}: ${remedy}` })
+      },
       ListenError: ({ message }) => new Ended({ code: cannotListenCode, text: message })
     })
   )).pipe(Cli.withDescription("The signer of parties' transactions, as a process of its own."))

@@ -6,6 +6,7 @@ import * as Context from "effect/Context"
 import * as Schema from "effect/Schema"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import { lockSpoiled } from "../LockSpoiled.js"
 
 /** A file operation failed. Nothing may be assumed about what reached the disk. */
 export class DiskError extends Schema.TaggedError<DiskError>()("DiskError", {
@@ -45,17 +46,10 @@ export const lockLostAt = (operation: string, path: string): DiskError => new Di
 
 export const isLockLost = (error: unknown): boolean => error instanceof DiskError && error.code === lockLostCode
 
-/**
- * The code of a lock that cannot be taken because something is in its file. Emptying the file leaves whoever may hold the lock in its hold,
- * and removing it would not.
- */
-const lockSpoiledCode = "something was written to it, which is always empty: stop what writes there, empty it (truncate -s 0), and do "
-  + "not remove it"
+/** The refusal by the path of its file of a lock that cannot be taken because something is in the file. */
+export const lockSpoiledAt = (path: string): DiskError => new DiskError({ operation: "lock", path, code: lockSpoiled })
 
-/** The refusal of a lock by the path of its file. */
-export const lockSpoiledAt = (path: string): DiskError => new DiskError({ operation: "lock", path, code: lockSpoiledCode })
-
-export const isLockSpoiled = ({ code }: DiskError): boolean => code === lockSpoiledCode
+export const isLockSpoiled = ({ code }: DiskError): boolean => code === lockSpoiled
 
 /** A name of the venue's own that leads to something other than a file, such as a symbolic link. It is never followed. */
 export class NoFile extends Schema.TaggedError<NoFile>()("NoFile", {

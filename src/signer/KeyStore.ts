@@ -16,7 +16,7 @@ export class StoreFailed extends Schema.TaggedError<StoreFailed>()("StoreFailed"
 /** The store cannot be opened; the reason is addressed to whoever starts the process. */
 export class StoreRefused extends Schema.TaggedError<StoreRefused>()("StoreRefused", {
   reason: Schema.String,
-  /** The setting that differs from the one with which the store was created. */
+  /** The setting that differs from the one with which the store was created, or names a directory that cannot be used as it is. */
   setting: Schema.optional(Schema.String)
 }) {
   override get message() {

@@ -14,6 +14,7 @@ import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as NodeDirectory from "../NodeDirectory.js"
 import { assert } from "../domain/Assert.js"
+import { lockSpoiled } from "../LockSpoiled.js"
 import { holderOf } from "../NodeLockHolder.js"
 import { seedBytes } from "./Ed25519.js"
 import { KeyStore, StoreFailed, StoreRefused } from "./KeyStore.js"
@@ -180,6 +181,7 @@ const acquire = (directory: string): SqliteDatabase.Database => {
         `another process${holder === undefined ? "" : ` (${holder})`} works on the keys in ${directory}, and only one may: stop it first`
       )
     }
+    if (codeOf(error) === "SQLITE_NOTADB") refuse(`${file} cannot be locked: ${lockSpoiled}`, "DATA_DIR")
     throw error
   }
 }

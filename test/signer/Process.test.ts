@@ -12,8 +12,13 @@ import { approve, bare, Desk, variables, withdrawal } from "./Desk.js"
 import { storeIn, temporary } from "./Directory.js"
 import { secret, signerAt, start, token } from "./SignerProcess.js"
 
-const ended = (args: ReadonlyArray<string>, environment: Readonly<Record<string, string>>) => {
+const ended = (
+  args: ReadonlyArray<string>,
+  environment: Readonly<Record<string, string>>,
+  user: { readonly uid?: number; readonly gid?: number } = {}
+) => {
   const { status, stderr, stdout } = spawnSync(process.execPath, ["dist/tools/signer.js", "--port", "0", ...args], {
+    ...user,
     env: { PATH: process.env["PATH"] ?? "", ...environment },
     encoding: "utf8",
     timeout: 100_000
@@ -43,6 +48,35 @@ describe("a signer does not start", () => {
       const { said, status } = ended(["--data", directory], { ...variables, ...secrets })
       expect(said.trim()).toBe(
         `SIGNER_SECRET is not the one that the keys in ${directory} are sealed with, or ${directory}/header.json is damaged`
+      )
+      expect(status).toBe(2)
+    }))))
+
+  test("where something was written to its lock's file, and says what to do", () =>
+    run(Effect.scoped(Effect.gen(function*() {
+      const directory = yield* temporary
+      fs.writeFileSync(path.join(directory, "lock.db"), "12345\n")
+      const { said, status } = ended(["--data", directory], { ...variables, ...secrets })
+      expect(said.trim()).toBe(
+        `${directory}/lock.db cannot be locked: something was written to it, which is always empty: stop what writes `
+          + "there, empty it (truncate -s 0), and do not remove it"
+      )
+      expect(status).toBe(2)
+    }))))
+
+  test("on a file of another user, and says which and what to do", () =>
+    run(Effect.scoped(Effect.gen(function*() {
+      const directory = yield* temporary
+      yield* Effect.scoped(Layer.build(storeIn(directory)))
+      const header = path.join(directory, "header.json")
+      fs.chmodSync(header, 0o000)
+      // A process of root's may use any file: it is started as another user.
+      const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
+      if (user.uid !== undefined) { for (const name of ["", "lock.db"]) fs.chownSync(path.join(directory, name), user.uid, user.gid) }
+      const { said, status } = ended(["--data", directory], { ...variables, ...secrets }, user)
+      expect(said.trim()).toBe(
+        `the keys in ${directory} cannot be opened: EACCES: ${header} cannot be read and written, and all that is in `
+          + `${directory} must be the signer's user's, as chown -R makes it`
       )
       expect(status).toBe(2)
     }))))

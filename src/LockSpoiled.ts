@@ -1,0 +1,6 @@
+/**
+ * What is told of a lock's file with something in it, on which no lock can be taken: emptying it leaves whoever may hold the lock in its
+ * hold, and removing it would not.
+ */
+export const lockSpoiled = "something was written to it, which is always empty: stop what writes there, empty it (truncate -s 0), and do "
+  + "not remove it"
