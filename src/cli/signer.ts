@@ -63,9 +63,8 @@ const command = Cli.make("signer", options, ({ data, host, port }) =>
       return yield* usage("to listen beyond this machine it needs TLS_CERT and TLS_KEY: its token would be read on the way")
     }
     const served = tls === undefined ? undefined : yield* NodeTls.load(tls.certFile, tls.keyFile)
-    const keys = Signer.layer(signer).pipe(
-      Layer.provide(Layer.merge(NodeKeyStore.layer({ directory: data, secret }), NodePasskeyVerifier.layer))
-    )
+    const store = NodeKeyStore.layer({ directory: data, secret, environment: signer.custody.environment })
+    const keys = Signer.layer(signer).pipe(Layer.provide(Layer.merge(store, NodePasskeyVerifier.layer)))
     const listener = NodeListener.layer({
       ...NodeListener.defaults,
       host,

@@ -24,6 +24,8 @@ export interface Options {
   readonly secret: Redacted.Redacted
   /** log2 of scrypt's cost parameter for a new directory. */
   readonly costLog2?: number
+  /** The environment whose keys these are, where nothing else holds it: a directory without one takes it. */
+  readonly environment?: string
 }
 
 const format = 1
@@ -48,7 +50,9 @@ const Header = Schema.parseJson(Schema.Struct({
   kdf: Schema.Literal("scrypt"),
   costLog2: Schema.Int.pipe(Schema.between(10, 20)),
   salt: Schema.String.pipe(Schema.pattern(/^[A-Za-z0-9_-]{22}$/)),
-  check: Schema.String.pipe(Schema.pattern(/^[A-Za-z0-9_-]{40,200}$/))
+  check: Schema.String.pipe(Schema.pattern(/^[A-Za-z0-9_-]{40,200}$/)),
+  /** Directories of earlier versions, and those within a venue's, have none. */
+  environment: Schema.optional(Schema.NonEmptyString)
 }))
 type Header = typeof Header.Type
 
@@ -120,20 +124,40 @@ const refuse = (reason: string, setting?: string): never => {
   throw new StoreRefused({ reason, setting })
 }
 
-/** The key for an existing header, if the secret is the one with which it was made. */
-const keyOf = async (file: string, { directory, secret }: Options): Promise<Buffer> => {
+const writeHeader = async (directory: string, file: string, header: Header): Promise<void> => {
+  await writeBeside(file, Buffer.from(`${Schema.encodeSync(Header)(header)}\n`))
+  await replace(directory, file)
+}
+
+/** What a later start can write as well: on a full disk a signer starts, and signs once there is room. */
+const noted = (writing: Promise<void>): Promise<void> =>
+  writing.catch((cause) => {
+    if (codeOf(cause) === undefined) throw cause
+  })
+
+/** The key for an existing header, if the secret and the environment are those with which it was made. */
+const keyOf = async (file: string, { directory, environment, secret }: Options): Promise<Buffer> => {
   const read = Schema.decodeUnknownEither(Header)(fs.readFileSync(file, "utf8"))
   if (Either.isLeft(read)) return refuse(`${file} is damaged, or of a newer version: the keys beside it cannot be opened without it`)
-  const { check, costLog2, salt } = read.right
+  const { check, costLog2, environment: held, salt } = read.right
+  if (held !== undefined && environment !== undefined && held !== environment) {
+    return refuse(
+      `the keys in ${directory} are of a signer in ${held}, as ${file} says, and VENUE_ENVIRONMENT is ${environment}: set it to ${held}, `
+        + "or give this signer a directory of its own",
+      "VENUE_ENVIRONMENT"
+    )
+  }
   const key = await derived(secret, Buffer.from(salt, "base64url"), costLog2)
-  return unseal(key, headerName, Buffer.from(check, "base64url")) === undefined
-    ? refuse(`SIGNER_SECRET is not the one that the keys in ${directory} are sealed with, or ${file} is damaged`, "SIGNER_SECRET")
-    : key
+  if (unseal(key, headerName, Buffer.from(check, "base64url")) === undefined) {
+    return refuse(`SIGNER_SECRET is not the one that the keys in ${directory} are sealed with, or ${file} is damaged`, "SIGNER_SECRET")
+  }
+  if (held === undefined && environment !== undefined) await noted(writeHeader(directory, file, { ...read.right, environment }))
+  return key
 }
 
 /** The key of a directory. The header is created where there is neither a header nor any encrypted record. */
 const open = async (options: Options): Promise<Buffer> => {
-  const { costLog2 = defaultCostLog2, directory, secret } = options
+  const { costLog2 = defaultCostLog2, directory, environment, secret } = options
   const file = path.join(directory, headerFile)
   if (fs.existsSync(file)) return keyOf(file, options)
   if (fs.readdirSync(directory).some((name) => name.endsWith(suffix))) {
@@ -142,9 +166,7 @@ const open = async (options: Options): Promise<Buffer> => {
   const salt = randomBytes(saltBytes)
   const key = await derived(secret, salt, costLog2)
   const check = seal(key, headerName, "perpetuum").toString("base64url")
-  const header: Header = { format, kdf: "scrypt", costLog2, salt: salt.toString("base64url"), check }
-  await writeBeside(file, Buffer.from(`${Schema.encodeSync(Header)(header)}\n`))
-  await replace(directory, file)
+  await writeHeader(directory, file, { format, kdf: "scrypt", costLog2, salt: salt.toString("base64url"), check, environment })
   return key
 }
 

@@ -92,6 +92,32 @@ describe("a directory of keys", () => {
       yield* Effect.scoped(over(storeIn(directory)))
     }))))
 
+  test("takes the environment of its first start that has one, and is refused in another, as it is", () =>
+    run(Effect.scoped(Effect.gen(function*() {
+      const directory = yield* filled
+      const header = path.join(directory, "header.json")
+      const held = () => JSON.parse(fs.readFileSync(header, "utf8"))
+      const first = held()
+      const opened = (environment?: string) => Effect.scoped(over(storeIn(directory, secret, environment)))
+      expect(first.environment).toBe(undefined)
+      // A start that is refused leaves it free.
+      yield* Effect.flip(Effect.scoped(over(storeIn(directory, "a secret of somebody else's", "staging"))))
+      expect(held()).toEqual(first)
+      yield* opened("production")
+      expect(held()).toEqual({ ...first, environment: "production" })
+      const before = filesIn(directory)
+      const { message, setting } = yield* Effect.flip(opened("staging"))
+      expect(setting).toBe("VENUE_ENVIRONMENT")
+      expect(message).toBe(`the keys in ${directory} are of a signer in production, as ${header} says, and VENUE_ENVIRONMENT is staging: `
+        + "set it to production, or give this signer a directory of its own")
+      expect(filesIn(directory)).toStrictEqual(before)
+      yield* opened("production")
+      yield* opened()
+      const fresh = path.join(yield* temporary, "keys")
+      yield* Effect.scoped(over(storeIn(fresh, secret, "testnet")))
+      expect(JSON.parse(fs.readFileSync(path.join(fresh, "header.json"), "utf8"))).toMatchObject({ format: 1, environment: "testnet" })
+    }))))
+
   test.each(["acc_1s.sealed", "treasury.sealed"])("is refused with any bit of %s turned, as it is",
     (name) =>
       run(Effect.scoped(Effect.gen(function*() {

@@ -111,6 +111,14 @@ describe("a signer that runs", () => {
         .toStrictEqual([])
     }))))
 
+  test("notes its environment beside its keys", () =>
+    run(Effect.scoped(Effect.gen(function*() {
+      const directory = yield* temporary
+      yield* start(directory)
+      const { environment } = JSON.parse(fs.readFileSync(path.join(directory, "header.json"), "utf8"))
+      expect(environment).toBe(variables.VENUE_ENVIRONMENT)
+    }))))
+
   test("holds its keys alone", () =>
     run(Effect.scoped(Effect.gen(function*() {
       const directory = yield* temporary
