@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto"
-import { Effect } from "effect"
+import { Effect, Either } from "effect"
 import * as fc from "fast-check"
 import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
@@ -12,6 +12,7 @@ import * as Redact from "../../src/cli/bundle/Redact.js"
 import * as Source from "../../src/cli/bundle/Source.js"
 import * as Follow from "../../src/cli/replay/Follow.js"
 import * as Story from "../../src/cli/replay/Story.js"
+import * as Stretch from "../../src/cli/replay/Stretch.js"
 import * as BundleTask from "../../src/cli/venue/BundleTask.js"
 import * as Verify from "../../src/cli/replay/Verify.js"
 import { versions } from "../../src/sequencer/Versions.js"
@@ -656,6 +657,30 @@ describe("the commands", () => {
     expect(refused).toMatchObject({ _tag: "Ended", code: 3 })
   })
 
+  it("make the bundle of a stretch by time, of which the second is exclusive", async () => {
+    const timed = recording.taken.map(({ record: { atEpochMs, sequence } }) => ({ atEpochMs, sequence }))
+    const { length } = timed
+    const [begins, ends] = [timed[Math.floor(length / 3)]!.atEpochMs, timed[Math.floor(2 * length / 3)]!.atEpochMs]
+    expect(begins).toBeLessThan(ends)
+    const within = timed.filter(({ atEpochMs }) => atEpochMs >= begins && atEpochMs < ends).map(({ sequence }) => sequence)
+    const asked = (stretch: Partial<Stretch.Stretch>) => {
+      const into = path.join(folder(), "timed")
+      const asking = { file: into, range: { ...Stretch.whole, ...stretch }, redact: undefined, capacity: Recorded.capacity }
+      return BundleTask.make(asking).pipe(
+        Effect.map(() => Bundle.read(fs.readFileSync(into)).manifest.asked),
+        Effect.provide(Recorded.reading(made)),
+        Effect.either,
+        Effect.runPromise
+      )
+    }
+    expect(await asked({ fromEpochMs: begins, untilEpochMs: ends })).toEqual(Either.right({ from: within[0], to: within.at(-1) }))
+    expect(await asked({ fromEpochMs: begins, to: length })).toEqual(Either.right({ from: within[0], to: length }))
+    expect(await asked({ from: 2, untilEpochMs: ends })).toEqual(Either.right({ from: 2, to: within.at(-1) }))
+    const late = timed.at(-1)!.atEpochMs + 1
+    expect(await asked({ fromEpochMs: late })).toMatchObject(Either.left({ code: 3, text: `the journal ends at sequence ${length}` }))
+    expect(await asked({ from: length, untilEpochMs: begins })).toMatchObject(Either.left({ code: 3 }))
+  })
+
   it("end with 2 for a damaged bundle, 1 for one that differs, and 3 for what is asked wrongly", async () => {
     const bytes = fs.readFileSync(file)
     const flipped = path.join(folder(), "flipped")
@@ -671,9 +696,12 @@ describe("the commands", () => {
       line(replay, ["--bundle", file, "--diff"]),
       line(venue, ["bundle", "--data", made, "--out", file], settings),
       line(venue, ["bundle", "--data", made, "--out", `${file}.2`, "--redact", "acc_nobody"], settings),
-      line(venue, ["bundle", "--data", made, "--out", `${file}.2`, "--order", "none", "--from", "2"], settings)
+      line(venue, ["bundle", "--data", made, "--out", `${file}.2`, "--order", "none", "--from", "2"], settings),
+      line(venue, ["bundle", "--data", made, "--out", `${file}.2`, "--from", "2026-02-30"], settings),
+      line(venue, ["bundle", "--data", made, "--out", `${file}.2`, "--from", "2026-02-02", "--to", "2026-02-01"], settings)
     ])
-    expect(results.map(({ code }) => code)).toEqual([2, 1, 3, 3, 3, 3, 3, 3])
+    expect(results.map(({ code }) => code)).toEqual([2, 1, 3, 3, 3, 3, 3, 3, 3, 3])
+    expect(results[8]!.stderr).toContain("--from takes a sequence from 1, an ISO time or epoch ms")
     expect(results[0]!.stderr).toContain("its digest does not match its bytes: it was altered")
     expect(results[5]!.stderr).toContain("is there already")
     expect(fs.existsSync(`${file}.2`)).toBe(false)

@@ -221,6 +221,8 @@ describe("the tools over what was taken over", () => {
     wholeBundle: venue("bundle", "--data", data, "--out", bundles.whole),
     wholeReplayed: replay("--bundle", bundles.whole, "--verify"),
     toBefore: venue("bundle", "--data", data, "--to", "30", "--out", bundles.earlier),
+    bundledByTime: venue("bundle", "--data", data, "--from", "2023-01-01", "--out", bundles.earlier),
+    bundledToTime: venue("bundle", "--data", data, "--to", "2023-01-01", "--out", bundles.earlier),
     // A copy is attempted with nothing to copy from, and then with something.
     copiedOfNothing: venue("journal", "copy", "--data", directory, "--out", path.join(directory, "copy")),
     copied: venue("journal", "copy", "--data", data, "--out", path.join(directory, "copy"))
@@ -311,7 +313,8 @@ describe("the tools over what was taken over", () => {
   })
 
   test("with one before the step they are refused, and name the version that decided it", () => {
-    for (const { code, stderr, stdout } of [told.earlierTail, told.earlierAudit, told.toBefore]) {
+    const { bundledByTime, bundledToTime, earlierAudit, earlierTail, toBefore } = told
+    for (const { code, stderr, stdout } of [earlierTail, earlierAudit, toBefore, bundledByTime, bundledToTime]) {
       expect([code, stderr, stdout]).toEqual([2, `${others}; --from begins at 49\n`, ""])
     }
   })

@@ -203,7 +203,7 @@ export const questions = <R>(open: Open<R>, parsed: Parsed) => {
   const parsedStretch = Stretch.parse(Option.getOrUndefined(parsed.from), Option.getOrUndefined(parsed.to))
   if (Either.isLeft(parsedStretch)) return [parsedStretch.left]
   const stretch = parsedStretch.right
-  if (Stretch.isBackward(stretch)) return [usage("--to is before --from: there is nothing between them")]
+  if (Stretch.isBackward(stretch)) return [Stretch.backward]
   const bounds: Story.Bounds = { ...stretch, limit: parsed.limit, why: parsed.why }
   const { json } = parsed
   const reached = reaching(open, stretch)

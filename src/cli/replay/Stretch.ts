@@ -3,7 +3,7 @@
  * that consecutive ranges by time do not overlap.
  */
 import * as Either from "effect/Either"
-import type { Ended } from "../Exit.js"
+import { type Ended, usage } from "../Exit.js"
 import * as StateAt from "./StateAt.js"
 
 export interface Stretch {
@@ -40,6 +40,9 @@ const momentOf = (option: string, text: string | undefined): Either.Either<State
 /** Whether a range ends before it begins. A sequence and a time cannot be compared without the journal. */
 export const isBackward = ({ from, fromEpochMs = 0, to, untilEpochMs = Number.POSITIVE_INFINITY }: Stretch): boolean =>
   to < from || untilEpochMs < fromEpochMs
+
+/** The refusal of such a range. */
+export const backward: Ended = usage("--to is before --from: there is nothing between them")
 
 /** Whether a record comes before a range. */
 export const isBefore = ({ from, fromEpochMs = 0 }: Stretch, { atEpochMs, sequence }: StateAt.Placed): boolean =>

@@ -1,5 +1,8 @@
 /** `venue bundle`: writes an incident bundle of a data directory's journal to a file. */
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Stream from "effect/Stream"
 import * as crypto from "node:crypto"
 import * as fs from "node:fs"
 import * as Order from "../../domain/Order.js"
@@ -17,17 +20,15 @@ import { behindEnd, Ended, usage } from "../Exit.js"
 import * as Others from "../Others.js"
 import * as Format from "../replay/Format.js"
 import * as Lookup from "../replay/Lookup.js"
-import { dataSubject, unfoundError } from "../replay/Opening.js"
+import { dataSubject, lastBefore, unfoundError } from "../replay/Opening.js"
 import * as Story from "../replay/Story.js"
 import * as Stretch from "../replay/Stretch.js"
 
 /** The requested bundle. */
 export interface Asked {
   readonly file: string
-  /** Sequences, by default to either end; or an order by any of its names, with its account where that is needed. */
-  readonly range:
-    | { readonly from: number | undefined; readonly to: number | undefined }
-    | { readonly order: string; readonly accountId: string | undefined }
+  /** By sequences or times; or an order by any of its names, with its account where that is needed. */
+  readonly range: Stretch.Stretch | { readonly order: string; readonly accountId: string | undefined }
   /** The account to redact for; undefined for none. */
   readonly redact: string | undefined
   readonly capacity: Capacity
@@ -47,9 +48,12 @@ export const make = (
     const others = yield* Others.found(journal, capacity)
     if (others?.isAll === true) return yield* Others.refused(others)
     const first = Others.firstBehind(others)
-    const { from = first, to = last } = "order" in wanted ? yield* lifeOf(wanted.order, wanted.accountId, capacity) : wanted
+    const { from, to } = yield* "order" in wanted
+      ? lifeOf(wanted.order, wanted.accountId, capacity)
+      : within(journal, wanted, first, others)
     if (others !== undefined && (from < first || to < first)) return yield* Others.refused(others)
     if (from > last) return yield* behindEnd(last)
+    if (to < from) return yield* usage("no record is between --from and --to")
     const range = { from, to: Math.min(to, last) }
     const contents = yield* redact === undefined
       ? Collect.collect(range, capacity)
@@ -70,6 +74,37 @@ export const make = (
       CapacityTooSmall: (error) => usage(error.message)
     })
   )
+
+/** The first record at or after a time, not before a sequence; the one that comes next where there is none. */
+const firstAt = (journal: Context.Tag.Service<typeof Journal>, first: number, atEpochMs: number) =>
+  Effect.gen(function*() {
+    const before = yield* journal.before(atEpochMs)
+    const found = yield* journal.replay(Math.max(first, before + 1)).pipe(
+      Stream.mapConcat(({ records }) => records),
+      Stream.filter((record) => record.sequence >= first && record.atEpochMs >= atEpochMs),
+      Stream.runHead
+    )
+    return Option.match(found, { onNone: () => journal.opened.nextSequence, onSome: ({ sequence }) => sequence })
+  })
+
+/** The sequences of a stretch, which is refused where it begins or ends, by time, with what another version decided. */
+const within = (
+  journal: Context.Tag.Service<typeof Journal>,
+  stretch: Stretch.Stretch,
+  first: number,
+  others: Others.Others | undefined
+) =>
+  Effect.gen(function*() {
+    const { from, fromEpochMs, to, untilEpochMs } = stretch
+    if (others !== undefined && (fromEpochMs !== undefined || untilEpochMs !== undefined)) {
+      const before = yield* Effect.flatMap(dataSubject, lastBefore)
+      if (before !== undefined && Stretch.asksBefore(stretch, before)) return yield* Others.refused(others)
+    }
+    return {
+      from: fromEpochMs === undefined ? (from === 0 ? first : from) : yield* firstAt(journal, first, fromEpochMs),
+      to: untilEpochMs === undefined ? to : (yield* firstAt(journal, first, untilEpochMs)) - 1
+    }
+  })
 
 /**
  * Writes a file that is not there yet. `wx`: one that another program has created meanwhile is not replaced. Users who may not read the

@@ -22,6 +22,7 @@ import * as Audit from "./Audit.js"
 import * as BundleTask from "./BundleTask.js"
 import * as NodeHistories from "../../readmodel/NodeHistories.js"
 import { wrongPlace, wrongToWrite } from "../Place.js"
+import * as Stretch from "../replay/Stretch.js"
 import * as Histories from "./Histories.js"
 import * as JournalTasks from "./JournalTasks.js"
 import type * as Options from "./Options.js"
@@ -211,19 +212,17 @@ export const audit = (parsed: Options.Of<typeof Options.audit>) =>
 /** Writes an incident bundle. */
 export const bundle = (parsed: Options.Of<typeof Options.bundle>) =>
   Effect.gen(function*() {
-    const [from, to] = [Option.getOrUndefined(parsed.from), Option.getOrUndefined(parsed.to)]
-    if ((from ?? 1) < 1 || (to ?? Number.MAX_SAFE_INTEGER) < (from ?? 1)) {
-      return yield* usage("--from is a sequence from 1, and --to not before it")
-    }
+    const stretch = yield* Stretch.parse(Option.getOrUndefined(parsed.from), Option.getOrUndefined(parsed.to))
+    if (Stretch.isBackward(stretch)) return yield* Stretch.backward
     const order = Option.getOrUndefined(parsed.order)
     const accountId = Option.getOrUndefined(parsed.account)
-    if (order !== undefined && (from !== undefined || to !== undefined)) {
+    if (order !== undefined && (Option.isSome(parsed.from) || Option.isSome(parsed.to))) {
       return yield* usage("--order is in place of --from and --to")
     }
     if (order === undefined && accountId !== undefined) return yield* usage("--account says whose order --order names")
     const asked: BundleTask.Asked = {
       file: parsed.out,
-      range: order === undefined ? { from, to } : { order, accountId },
+      range: order === undefined ? stretch : { order, accountId },
       redact: Option.getOrUndefined(parsed.redact),
       capacity: yield* capacity
     }

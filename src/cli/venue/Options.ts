@@ -208,15 +208,9 @@ export const audit = {
 export const bundle = {
   data,
   out: CliOptions.text("out").pipe(CliOptions.withDescription("The file to write; it must not be there yet")),
-  from: CliOptions.integer("from").pipe(
-    CliOptions.withDescription("The first sequence of interest, without it the first that this version decided; the bundle begins at the "
-      + "snapshot before it, if there is one"),
-    CliOptions.optional
-  ),
-  to: CliOptions.integer("to").pipe(
-    CliOptions.withDescription("The last sequence of interest, without it the last there is"),
-    CliOptions.optional
-  ),
+  from: named("from", "Where what is of interest begins: a sequence, or a time (ISO, or milliseconds since 1970), both inclusive; without "
+    + "it with the first record that this version decided. The bundle begins at the snapshot before it, if there is one"),
+  to: named("to", "Where it ends: a sequence, inclusive, or a time, exclusive; without it with the last record there is"),
   order: named("order", "In place of --from and --to: from an order's placement to its end. Its id (ord_...), its clientOrderId, or an "
     + "Idempotency-Key of what placed, changed or cancelled it"),
   account: named("account", "With --order: whose order it is (acc_...), where several accounts used the same name"),
