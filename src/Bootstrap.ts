@@ -247,6 +247,30 @@ const withUnusedCalendar = (reads: Reads, markets: ReadonlyArray<ListedMarket>):
     .filter((view) => isInTrade(view) && !Market.hasSessions(view.parameters))
     .map(({ parameters: { marketId } }) => marketId)
 
+/** The names of the members in which parameters differ. */
+const namesOfDiffering = (one: Market.Parameters, other: Market.Parameters): ReadonlyArray<string> =>
+  (Object.keys(one) as ReadonlyArray<keyof Market.Parameters>).filter((name) => !Market.isSame({ ...other, [name]: one[name] }, other))
+
+/**
+ * What the log says of markets that the file has with other parameters than those that hold or are announced; undefined where there are
+ * none. Whether somebody has changed the file, and waits for what comes of it, or an operator has changed the market since, is not known.
+ */
+export const differing = (reads: Reads, markets: ReadonlyArray<ListedMarket>): string | undefined => {
+  const told = markets.flatMap(({ parameters }) => {
+    const market = reads.findMarket(parameters.marketId)
+    if (market < 0) return []
+    const view = reads.market(market)
+    const standing = [view.parameters, ...(view.announced === undefined ? [] : [view.announced.parameters])]
+    if (!isInTrade(view) || standing.some((each) => Market.isSame(each, parameters))) return []
+    return [`${parameters.marketId} (${namesOfDiffering(parameters, view.parameters).join(", ")})`]
+  })
+  if (told.length === 0) return undefined
+  return `the markets file differs from the journal, whose parameters hold, in ${
+    told.join(", ")
+  }: that is as it should be where an operator `
+    + "has changed them since; what was changed in the file takes effect only by venue market put"
+}
+
 /**
  * What the log says of each announced delisting whose time came while the venue was down: whoever runs it has to know what the first record
  * of the start does with it. One that was missed by a minute can still be withdrawn, and so can any under a halt; any other is carried

@@ -363,11 +363,13 @@ const told = (settings: VenueConfig, { fromSequence, records }: Venue.Venue["Typ
     yield* Effect.log(`next, in another terminal: ${nextCommand(settings, url)}`)
   })
 
-/** What an operator has to know of the recovered state: a clock far ahead of it, and histories that are missing or know more. */
-const saidOf = ({ dataDir }: VenueConfig, state: Reads): Effect.Effect<void> => {
-  const clockAhead = aheadAtStart(state, Date.now())
-  const ofHistories = NodeHistories.toldAtStart(dataDir, state.sequence)
-  return clockAhead === undefined ? ofHistories : Effect.zipRight(ofHistories, Effect.logWarning(clockAhead))
+/**
+ * What an operator has to know of the recovered state: a clock far ahead of it, histories that are missing or know more, and a markets file
+ * that says otherwise.
+ */
+const saidOf = ({ dataDir }: VenueConfig, markets: ReadonlyArray<Bootstrap.ListedMarket>, state: Reads): Effect.Effect<void> => {
+  const lines = [aheadAtStart(state, Date.now()), Bootstrap.differing(state, markets)].filter((line) => line !== undefined)
+  return Effect.zipRight(NodeHistories.toldAtStart(dataDir, state.sequence), Effect.forEach(lines, (line) => Effect.logWarning(line)))
 }
 
 /** Starts the venue, and runs until it is stopped. */
@@ -424,7 +426,7 @@ const run = Effect.gen(function*() {
     recovered: (state) => {
       stop.state = state
       // Ahead of the first request.
-      Runtime.runFork(runtime)(saidOf(settings, state))
+      Runtime.runFork(runtime)(saidOf(settings, markets, state))
     },
     drained: (sequence) => {
       late.words = `the stop did not end in time: all that was decided up to sequence ${sequence} is durable, and its snapshot may `

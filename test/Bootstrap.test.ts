@@ -235,6 +235,23 @@ test("a start tells of each announced delisting that is overdue: the market, its
   expect(later.driver.engine.market(0).delisting).toMatchObject({ state: "announced", effectiveAtEpochMs: late + 30 * 60_000 })
 })
 
+test("where the file has other parameters than the journal, markets and parameters are named", () => {
+  const driver = new Driver()
+  warnings(driver, [listed("OIL"), listed("GAS")])
+  const { engine } = driver
+  expect(Bootstrap.differing(engine, [listed("OIL"), listed("GAS"), listed("CORN")])).toBe(undefined)
+  const [oil, gas] = [listed("OIL").parameters, listed("GAS").parameters]
+  const changed = listed("OIL", { parameters: { ...oil, takerFeeBps: oil.takerFeeBps + 1, initialMarginBps: oil.initialMarginBps + 1 } })
+  expect(Bootstrap.differing(engine, [changed, listed("GAS")])).toMatch(
+    /^the markets file differs from the journal, whose parameters hold, in OIL-USDC-PERP \(initialMarginBps, takerFeeBps\): /
+  )
+  // What an operator has announced is what the file may have already.
+  const later = { ...gas, initialMarginBps: 2000, maxLeverageX: 5 }
+  expect(Bootstrap.differing(engine, [listed("GAS", { parameters: later })])).toContain("GAS-USDC-PERP (initialMarginBps, maxLeverageX)")
+  driver.send({ kind: "PutMarket", idempotencyKey: "p", parameters: later, effectiveAtEpochMs: engine.atEpochMs + 2 * 86_400_000 })
+  expect(Bootstrap.differing(engine, [listed("GAS", { parameters: later })])).toBe(undefined)
+})
+
 test("a start warns of a calendar for a market that the journal has as always open, and of no other calendar", () => {
   const driver = new Driver()
   warnings(driver, [listed("OIL"), listed("GAS")])
