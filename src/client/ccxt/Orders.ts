@@ -19,6 +19,12 @@ import * as Description from "./Description.js"
 import { entryErrorName, refusedEarlier } from "./Refusals.js"
 
 export class Orders extends Money {
+  /**
+   * The ids of orders that were placed here, by their names: a cancel by such a name reads nothing. The oldest are dropped, and all where
+   * the stream tells that the venue was restored from an older journal, since other orders may get these ids.
+   */
+  protected readonly idsByName = new Map<string, string>()
+
   override async fetchOrder(id: string, symbol: Str = undefined, params: Dict = {}): Promise<Order> {
     const market = await this.marketOf(symbol)
     const scope = market === undefined ? {} : { symbol: market.symbol }

@@ -68,9 +68,6 @@ interface Amendment {
 const closing = ({ contracts = 0, side }: Position) => ({ contracts, against: side === "long" ? "sell" : "buy" })
 
 export class Perpetuum extends Watching {
-  /** The ids of orders that were placed here, by their names: a cancel by such a name reads nothing. The oldest are dropped. */
-  private readonly idsByName = new Map<string, string>()
-
   /**
    * Places one order and returns the decision, including fills. `params`: `clientOrderId`, `timeInForce` (`GTC`, `IOC`, `PO`), `postOnly`,
    * `reduceOnly`, `selfTradePrevention`, `expiresAtEpochMs`, `stopLoss`, `takeProfit`, `idempotencyKey`. A market order's `price` is its
@@ -98,6 +95,8 @@ export class Perpetuum extends Watching {
   private noted(order: Order): Order {
     const { clientOrderId, id, status } = order
     if (clientOrderId === undefined || id === undefined || status !== "open") return order
+    // Behind all others, also where an order before it had its name.
+    this.idsByName.delete(clientOrderId)
     this.idsByName.set(clientOrderId, id)
     if (this.idsByName.size > Description.maxNamed) this.idsByName.delete(this.idsByName.keys().next().value!)
     return order

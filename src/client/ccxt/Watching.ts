@@ -291,8 +291,9 @@ export class Watching extends Triggers {
       const following = this.stream().follow(name, {
         snapshot: take,
         update: take,
-        // Other trades and fills have those numbers now.
+        // Other trades, fills and orders have those numbers now.
         lost: (fromSequence) => {
+          this.idsByName.clear()
           progress.sequence = Math.min(progress.sequence, fromSequence - 1)
         },
         ended: (refusal) => this.endedBy(key, into, refusal)
