@@ -215,7 +215,7 @@ export class Prices extends Markets {
   /** The listed steps that closed something, oldest first: some ordered what nobody took, or found no counterparty. */
   protected closingSteps(response: Dict): Array<Dict> {
     const steps: Array<Dict> = this.safeList(response, "steps", [])
-    return steps.filter((step) => step["step"] !== "exhausted" && Precise.stringGt(this.safeString(step, "filledQuantity"), "0")).reverse()
+    return steps.filter((step) => Precise.stringGt(this.safeString(step, "filledQuantity"), "0")).reverse()
   }
 
   /**
