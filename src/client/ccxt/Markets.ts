@@ -23,6 +23,7 @@ import {
   type TradingFeeInterface,
   type TradingFees
 } from "ccxt"
+import { marketIdPattern } from "../venue/MarketId.js"
 import { Delivery } from "./Delivery.js"
 import * as Description from "./Description.js"
 
@@ -37,9 +38,6 @@ interface Listed {
 
 /** The smallest amount of money. */
 const moneyStep = 0.000001
-
-/** The venue's names of markets. */
-const perpetual = /^([A-Z0-9]+)-([A-Z0-9]+)-PERP$/
 
 export class Markets extends Delivery {
   /** When the markets were last read anew for one that was not known. */
@@ -319,7 +317,7 @@ export class Markets extends Delivery {
     marketType: Str = undefined
   ): MarketInterface {
     const found = super.safeMarket(marketId, market, delimiter, marketType)
-    const [, base, quote] = found.id === undefined ? perpetual.exec(found.symbol ?? "") ?? [] : []
+    const [, base, quote] = found.id === undefined ? marketIdPattern.exec(found.symbol ?? "") ?? [] : []
     if (base === undefined || quote === undefined) return found
     return { ...found, id: found.symbol, symbol: `${base}/${quote}:USDC`, base, quote, settle: "USDC" }
   }
