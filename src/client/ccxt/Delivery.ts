@@ -101,25 +101,33 @@ export class Delivery extends Exchange {
     }
   }
 
-  /** Waits before a request. The library's own wait has no end, and would keep the process alive. */
-  protected pause(waitMs: number): Promise<void> {
+  /**
+   * Waits, at most until `sooner` has ended. The library's own wait cannot be ended, and would keep the process alive after `close()`: this
+   * one ends with that, and leaves no timer.
+   */
+  protected pause(waitMs: number, sooner?: Promise<unknown>): Promise<void> {
     return new Promise((resolve, reject) => {
-      const cancel = nodePlatform.after(waitMs, () => {
-        this.waits.delete(end)
-        resolve()
-      })
-      const end = (cause: Error): void => {
+      const left = (): void => {
         cancel()
+        this.waits.delete(end)
+      }
+      const over = (): void => {
+        left()
+        resolve()
+      }
+      const end = (cause: Error): void => {
+        left()
         reject(cause)
       }
+      const cancel = nodePlatform.after(waitMs, over)
       this.waits.add(end)
+      sooner?.then(over, over)
     })
   }
 
   /** Ends what waits before it is sent, or sent again: it is not sent. */
   protected endWaits(cause: Error): void {
     for (const end of this.waits) end(cause)
-    this.waits.clear()
   }
 
   /** Whether a request would have to wait now. */
@@ -216,7 +224,7 @@ export class Delivery extends Exchange {
    */
   private async repeat(request: Request, lost: () => void, sentAtEpochMs = this.milliseconds()): Promise<unknown> {
     const [path, api, method, params, headers, body, config] = request
-    const attempts = api === "system" ? 1 : this.safeInteger(this.options, "maxAttempts", 1)
+    const attempts = this.safeInteger(config, "attempts", api === "system" ? 1 : this.safeInteger(this.options, "maxAttempts", 1))
     for (let attempt = 1;; attempt++) {
       await this.allowed(request)
       try {

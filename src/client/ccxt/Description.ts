@@ -117,6 +117,12 @@ export const maxPlaced = 32
 /** Most orders placed here whose ids are known by their names. */
 export const maxNamed = 10_000
 
+/** How long closing a position waits at most for the markets as they are now, in milliseconds. */
+export const renewalMs = 1_000
+
+/** All markets. */
+export const marketsPath = "v2/markets"
+
 /** How soon the markets are read anew again for a symbol that is not known, in milliseconds. */
 export const seekAgainMs = 10_000
 
@@ -192,7 +198,7 @@ export const api = {
       fundingPath,
       liquidationsPath,
       "v2/time",
-      "v2/markets",
+      marketsPath,
       "v2/markets/{symbol}/book",
       candlesPath,
       "v2/markets/{symbol}/trades",

@@ -42,6 +42,8 @@ const moneyStep = 0.000001
 export class Markets extends Delivery {
   /** When the markets were last read anew for one that was not known. */
   private soughtAtEpochMs = -Infinity
+  /** The markets, while they are read. */
+  private loading: ReturnType<Delivery["loadMarkets"]> | undefined
 
   override describe(): Dict {
     const base: Dict = super.describe()
@@ -91,7 +93,7 @@ export class Markets extends Delivery {
   }
 
   override async fetchMarkets(params: Dict = {}): Promise<Array<Market>> {
-    return this.parseMarkets(await this.request("v2/markets", "public", "GET", params))
+    return this.parseMarkets(await this.request(Description.marketsPath, "public", "GET", params))
   }
 
   override parseMarket(market: Dict): Market {
@@ -276,28 +278,29 @@ export class Markets extends Delivery {
     return atoms === undefined ? undefined : this.parseNumber(Precise.stringDiv(atoms, "1000000"))
   }
 
-  /** A load that failed is forgotten: the library would keep it, and every later call would fail with it. */
+  /**
+   * What is loaded, unless it is to be read anew: calls that need no more than that go on while it is, and where it fails. With the
+   * library's own, they would wait for every load that is under way, and fail with it. Loads at the same time are one.
+   */
   override async loadMarkets(reload = false, params: Dict = {}): ReturnType<Delivery["loadMarkets"]> {
-    const loading = super.loadMarkets(reload, params)
-    const held = this.marketsLoading
-    try {
-      return await loading
-    } catch (error) {
-      if (this.marketsLoading === held) this.marketsLoading = undefined as never
-      throw error
-    }
+    if (!reload && this.markets !== undefined && this.markets_by_id !== undefined) return this.markets
+    return await (this.loading ??= this.loadMarketsHelper(reload, params).finally(() => {
+      this.loading = undefined
+    }))
   }
 
   /**
    * A market by its symbol. The markets are read anew for one that is not known, since it may have been listed meanwhile: not again within
-   * `seekAgainMs`, so that a symbol that nobody has does not cost a request for each call.
+   * `seekAgainMs` after they were, so that a symbol that nobody has does not cost a request for each call.
    */
   protected async loadMarket(symbol: string): Promise<MarketInterface> {
     await this.loadMarkets()
     if (symbol !== undefined && this.markets?.[symbol] === undefined && this.markets_by_id?.[symbol] === undefined) {
       const isDue = Math.abs(this.milliseconds() - this.soughtAtEpochMs) >= Description.seekAgainMs
-      if (isDue) this.soughtAtEpochMs = this.milliseconds()
-      await this.loadMarkets(isDue)
+      if (isDue || this.loading !== undefined) {
+        await this.loadMarkets(true)
+        this.soughtAtEpochMs = this.milliseconds()
+      }
     }
     return this.market(symbol)
   }

@@ -15,7 +15,6 @@ import {
   type Int,
   InvalidOrder,
   type MarketInterface,
-  NetworkError,
   NotSupported,
   type Num,
   type Order,
@@ -290,16 +289,15 @@ export class Perpetuum extends Watching {
   }
 
   /**
-   * Reads the markets anew, since one may have been listed or have a smaller largest order than when they were read last. Where that would
-   * have to wait, or the venue does not answer it, closing goes by those that are known.
+   * Reads the markets anew, since one may have been listed or have a smaller largest order than when they were read last. It is tried once,
+   * for a moment: where that would have to wait, or is not answered with the markets, closing goes by those that are known.
    */
   private async renewMarkets(): Promise<void> {
     if (this.isUsedUp("public")) return
-    try {
-      await this.loadMarkets(true)
-    } catch (error) {
-      if (!(error instanceof NetworkError)) throw error
-    }
+    const asked: Promise<unknown> = this.request(Description.marketsPath, "public", "GET", {}, undefined, undefined, { attempts: 1 })
+    const reading = asked.then((answer) => this.parseMarkets(answer)).catch(() => undefined)
+    const markets = await Promise.race([reading, this.pause(Description.renewalMs, reading)])
+    if (Array.isArray(markets)) this.setMarkets(markets)
   }
 
   /** The reduce-only market orders that close a position: several where it is larger than an order may be. */
