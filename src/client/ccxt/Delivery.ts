@@ -2,7 +2,7 @@
  * Sends requests to the venue and receives its answers: signed, under one idempotency key for each logical call, repeated while that may
  * help, and never left with a lost answer while the venue can still be asked.
  */
-import { BaseError, type Dict, Exchange, ExchangeError, NetworkError, type NullableDict, type Str } from "ccxt"
+import { BaseError, type Dict, Exchange, ExchangeClosedByUser, ExchangeError, NetworkError, type NullableDict, type Str } from "ccxt"
 import { clientOrderIdOf } from "../venue/ClientOrderId.js"
 import { isTooNewToForget, mayBeMissing } from "../venue/CommandKey.js"
 import { isConflict, isDecision } from "../venue/Refusal.js"
@@ -15,10 +15,19 @@ import { errorOf, isRefused, NothingDone, OutcomeUnknown } from "./Refusals.js"
 /** One HTTP request, in the library's own terms. */
 type Request = readonly [path: string, api: string, method: string, params: Dict, headers: unknown, body: unknown, config: object]
 
+/** Throws where this was closed since a call began. */
+type StillOpen = () => void
+
 /** When a command's key was created, undefined where the caller gave it, and when this call first sent it. */
 interface Age {
   readonly madeAtEpochMs: number | undefined
   readonly sentAtEpochMs: number
+}
+
+/** When a request was first sent, if that was before, and what ends its repetitions. */
+interface Sending {
+  readonly sentAtEpochMs?: number
+  readonly stillOpen?: StillOpen
 }
 
 /** Whether the request may have left without a complete answer. Errors that are not the library's come from a socket. */
@@ -76,6 +85,8 @@ export class Delivery extends Exchange {
   private readonly allowances = { private: new Allowance(), public: new Allowance() }
   /** What ends each wait before a request. */
   private readonly waits = new Set<(cause: Error) => void>()
+  /** How often this was closed. */
+  private closings = 0
   /** The request for the key's account, while it is under way. */
   private askedAccountId: Promise<string> | undefined
 
@@ -125,9 +136,25 @@ export class Delivery extends Exchange {
     })
   }
 
-  /** Ends what waits before it is sent, or sent again: it is not sent. */
-  protected endWaits(cause: Error): void {
-    for (const end of this.waits) end(cause)
+  /** Ends what waits, and every command before it is sent or sent again, and every read before it is repeated. */
+  protected endCalls(): void {
+    this.closings++
+    // Later calls do not share the end of one that ends now.
+    this.askedAccountId = undefined
+    for (const end of this.waits) end(this.closed())
+  }
+
+  /** The error of calls that end because this was closed. */
+  protected closed(): ExchangeClosedByUser {
+    return new ExchangeClosedByUser(`${this.id} was closed`)
+  }
+
+  /** What a call takes when it begins, and asks each time before it sends something: it throws where this was closed since. */
+  protected stillOpen(): StillOpen {
+    const closings = this.closings
+    return () => {
+      if (this.closings !== closings) throw this.closed()
+    }
   }
 
   /** Whether a request would have to wait now. */
@@ -209,24 +236,28 @@ export class Delivery extends Exchange {
     body: unknown = undefined,
     config: object = {}
   ): Promise<unknown> {
-    if (method === "GET") return await this.repeat([path, api, method, params, headers, body, config], () => {})
+    const stillOpen = this.stillOpen()
+    if (method === "GET") return await this.repeat([path, api, method, params, headers, body, config], () => {}, { stillOpen })
     const given = params["idempotencyKey"]
     const identified = withNames(path, { ...params, idempotencyKey: given ?? this.uuid() })
     const earlier = given === undefined ? undefined : await this.placedEarlier(path, identified)
     if (earlier !== undefined) return earlier
-    return await this.settle([path, api, method, identified, headers, body, config], given === undefined ? this.milliseconds() : undefined)
+    const madeAtEpochMs = given === undefined ? this.milliseconds() : undefined
+    return await this.settle([path, api, method, identified, headers, body, config], madeAtEpochMs, stillOpen)
   }
 
   /**
    * Sends a request until it gets a final answer, or the attempts are used up, or the venue may have forgotten its key: after the machine
-   * slept between two attempts, a repetition could do it again. `lost` is called for each lost answer. `sentAtEpochMs`: when it was first
-   * sent.
+   * slept between two attempts, a repetition could do it again. `lost` is called for each lost answer.
    */
-  private async repeat(request: Request, lost: () => void, sentAtEpochMs = this.milliseconds()): Promise<unknown> {
+  private async repeat(request: Request, lost: () => void, sent: Sending = {}): Promise<unknown> {
     const [path, api, method, params, headers, body, config] = request
+    // What finds out an outcome goes on when this is closed.
+    const { sentAtEpochMs = this.milliseconds(), stillOpen = () => {} } = sent
     const attempts = this.safeInteger(config, "attempts", api === "system" ? 1 : this.safeInteger(this.options, "maxAttempts", 1))
     for (let attempt = 1;; attempt++) {
       await this.allowed(request)
+      stillOpen()
       try {
         const answer: unknown = await super.fetch2(path, api, method, { ...params }, headers, body, config)
         // By the route that was asked for: the library changes the address where the user has a proxy.
@@ -237,7 +268,9 @@ export class Delivery extends Exchange {
         const isLost = told === undefined ? isTransport(error) : told.code === "internal_error"
         if (isLost) lost()
         const mayHelp = told === undefined ? isLost : told.retryable
-        if (!mayHelp || attempt >= attempts) throw error
+        if (!mayHelp) throw error
+        stillOpen()
+        if (attempt >= attempts) throw error
         const patienceMs = this.safeInteger(this.options, "retryDelayMs", 0) * 2 ** (attempt - 1)
         await this.pause(told?.retryAfterMs ?? patienceMs)
         if (method !== "GET" && !isTooNewToForget(sentAtEpochMs, this.milliseconds())) throw error
@@ -247,16 +280,16 @@ export class Delivery extends Exchange {
 
   /**
    * Sends a command, and where its answers were lost finds out the outcome before anything is thrown. `madeAtEpochMs`: when its key was
-   * created, undefined where the caller gave it.
+   * created, undefined where the caller gave it. Where this is closed, it is not sent again, and one that may have acted is found out.
    */
-  private async settle(request: Request, madeAtEpochMs: number | undefined): Promise<unknown> {
+  private async settle(request: Request, madeAtEpochMs: number | undefined, stillOpen: StillOpen): Promise<unknown> {
     const sentAtEpochMs = this.milliseconds()
     let isUncertain = false
     const lost = () => {
       isUncertain = true
     }
     try {
-      return await this.repeat(request, lost, sentAtEpochMs)
+      return await this.repeat(request, lost, { sentAtEpochMs, stillOpen })
     } catch (error) {
       if (isRefused(error) && isConflict(error.details)) throw await this.ofAnotherBody(request, error)
       if (isRefused(error) && isDecision(error.details)) throw error
@@ -308,7 +341,7 @@ export class Delivery extends Exchange {
   ): Promise<unknown> {
     if (!isTooNewToForget(askedAtEpochMs, this.milliseconds())) throw this.unknown(request, cause, "the venue may have forgotten it since")
     try {
-      return await this.repeat(request, () => {}, sentAtEpochMs)
+      return await this.repeat(request, () => {}, { sentAtEpochMs })
     } catch (error) {
       if (isRefused(error) && isConflict(error.details)) throw await this.ofAnotherBody(request, error)
       throw isRefused(error) && isDecision(error.details) ? error : this.unknown(request, cause, error)
@@ -393,12 +426,15 @@ export class Delivery extends Exchange {
   }
 
   /**
-   * Reads what is needed to build a command. Under a key of the caller's an earlier call may have been decided, which stays unknown where
-   * the venue cannot be asked.
+   * Reads what is needed to build a command, which ends where this is closed meanwhile. Under a key of the caller's an earlier call may
+   * have been decided, which stays unknown where the venue cannot be asked.
    */
   protected async prepared<A>(path: string, { idempotencyKey }: Dict, read: () => Promise<A>): Promise<A> {
+    const stillOpen = this.stillOpen()
     try {
-      return await read()
+      const made = await read()
+      stillOpen()
+      return made
     } catch (cause) {
       if (idempotencyKey === undefined || cause instanceof OutcomeUnknown || !isTransport(cause)) throw cause
       throw this.unknownUnder(path, String(idempotencyKey), cause, cause)

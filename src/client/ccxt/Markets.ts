@@ -289,6 +289,11 @@ export class Markets extends Delivery {
     }))
   }
 
+  protected override endCalls(): void {
+    this.loading = undefined
+    super.endCalls()
+  }
+
   /**
    * A market by its symbol. The markets are read anew for one that is not known, since it may have been listed meanwhile: not again within
    * `seekAgainMs` after they were, so that a symbol that nobody has does not cost a request for each call.

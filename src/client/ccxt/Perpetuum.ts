@@ -121,6 +121,7 @@ export class Perpetuum extends Watching {
    * gives for it, in whole lots, and at no worse price than the last level that this uses.
    */
   override async createMarketOrderWithCost(symbol: string, side: OrderSide, cost: number, params: Dict = {}): Promise<Order> {
+    const stillOpen = this.stillOpen()
     const placed = await this.placedUnder(params, symbol)
     if (placed.length > 0) return this.inOne(placed)
     if (!(cost > 0)) throw new InvalidOrder(`${this.id} cost ${cost} is not a positive number`)
@@ -130,6 +131,7 @@ export class Perpetuum extends Watching {
     const { amount, worst } = Cost.amountFor(this, levels, cost, this.numberToString(precision.amount))
     if (worst === undefined) throw new InvalidOrder(`${this.id} nothing in the book of ${named} meets a ${side}`)
     if (amount === 0) throw new InvalidOrder(`${this.id} ${cost} is less than a lot of ${named} costs`)
+    stillOpen()
     return await this.createOrder(symbol, "market", side, amount, worst, params)
   }
 
@@ -164,11 +166,13 @@ export class Perpetuum extends Watching {
    * far in the error's `edited`.
    */
   override async editOrders(orders: Array<Change>, params: Dict = {}): Promise<Array<Order>> {
+    const stillOpen = this.stillOpen()
     const amendments: Array<Amendment> = []
     for (const order of orders) amendments.push(await this.amendment({ ...order, params: { ...params, ...order.params } }))
     const edited: Array<Order> = []
     for (const amendment of amendments) {
       try {
+        stillOpen()
         edited.push(await this.sendAmendment(amendment))
       } catch (error) {
         if (!isRefused(error) || !isDecision(error.details)) throw Object.assign(error as Error, { edited })
@@ -222,10 +226,12 @@ export class Perpetuum extends Watching {
    * `short` or `sell`.
    */
   override async closePosition(symbol: string, side: OrderSide = undefined, params: Dict = {}): Promise<Order> {
+    const stillOpen = this.stillOpen()
     const placed = await this.placedUnder(params, symbol)
     if (placed.length > 0) return this.inOne(placed)
     const position = await this.fetchPosition(symbol)
     if (position.side === undefined) throw new InvalidOrder(`${this.id} there is no position in ${position.symbol ?? symbol}`)
+    stillOpen()
     await this.renewMarkets()
     const { against, contracts } = closing(position)
     const meant = side === "buy" ? "long" : side === "sell" ? "short" : side
@@ -273,11 +279,14 @@ export class Perpetuum extends Watching {
   override async closeAllPositions(params: Dict = {}): Promise<Array<Position>> {
     const [odd] = Object.keys(params)
     if (odd !== undefined) throw new NotSupported(`${this.id} closeAllPositions() does not take ${odd}`)
+    const stillOpen = this.stillOpen()
     const held = await this.fetchPositions()
+    stillOpen()
     if (held.length > 0) await this.renewMarkets()
     const requests = held.flatMap((position) => this.closingOrders(position))
     const orders: Array<Order> = []
     for (let at = 0; at < requests.length; at += Description.maxPlaced) {
+      stillOpen()
       orders.push(...await this.createOrders(requests.slice(at, at + Description.maxPlaced)))
     }
     const left = held.length === 0 ? [] : await this.fetchPositions()
@@ -318,6 +327,7 @@ export class Perpetuum extends Watching {
     const { isTrigger, rest: others } = Closing.askedFor(params)
     if (isTrigger || Closing.isTriggerId(id)) return await this.cancelTrigger(id, named, others)
     const { clientOrderId, ...rest } = others
+    const stillOpen = this.stillOpen()
     const known = rest["idempotencyKey"] === undefined ? this.idsByName.get(clientOrderId) : undefined
     if (known !== undefined) {
       try {
@@ -326,6 +336,7 @@ export class Perpetuum extends Watching {
         // The order has ended. Once the venue has forgotten it, its name may be another's.
         if (!(error instanceof OrderNotFound)) throw error
         this.idsByName.delete(clientOrderId)
+        stillOpen()
       }
     }
     const { market, orderId } = await this.prepared(Description.cancelOrderPath, params, async () => ({

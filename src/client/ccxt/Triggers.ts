@@ -65,6 +65,7 @@ export class Triggers extends Orders {
    */
   protected async cancelTrigger(id: string, symbol: string, params: Dict): Promise<Order> {
     const { idempotencyKey, ...rest } = Closing.askedFor(params).rest
+    const stillOpen = this.stillOpen()
     const market = await this.prepared(Description.autoClosePath, params, () => this.loadMarket(symbol))
     return await this.inTurn(market, async () => {
       const seen = await this.outcomeBefore(idempotencyKey)
@@ -78,6 +79,7 @@ export class Triggers extends Orders {
             + "cancelAllOrders() with trigger cancels all of it"
         )
       }
+      stillOpen()
       const response = await this.sendTriggersCancel(market, { ...rest, ...this.identified({}, idempotencyKey) })
       const canceled = this.safeInteger(response, "canceledTriggers", 0)
       if (canceled === 0) throw this.noTrigger(id, [])
@@ -160,8 +162,10 @@ export class Triggers extends Orders {
       const whole = Closing.withKept(body, armed.filter(Closing.isArmed), isWhole)
       if (whole !== undefined && whole !== body) bodies.unshift(whole)
     }
+    const stillOpen = this.stillOpen()
     for (;;) {
       try {
+        stillOpen()
         return await this.sendClosing(bodies.shift()!, market, idempotencyKey)
       } catch (error) {
         const isOther = error instanceof OutcomeUnknown && isRefused(error.cause) && isConflict(error.cause.details)
@@ -177,8 +181,8 @@ export class Triggers extends Orders {
   }
 
   private async sendClosing(body: Dict, market: MarketInterface, idempotencyKey: unknown): Promise<Order> {
-    const target = { accountId: await this.loadAccountId(), marketId: market.id, ...body }
-    const sent = this.identified(target, idempotencyKey)
+    const accountId = await this.prepared(Description.autoClosePath, { idempotencyKey }, () => this.loadAccountId())
+    const sent = this.identified({ accountId, marketId: market.id, ...body }, idempotencyKey)
     return this.parseTrigger(this.asDict(await this.request(Description.autoClosePath, "private", "PUT", sent)))
   }
 
@@ -236,7 +240,8 @@ export class Triggers extends Orders {
   }
 
   private async inTurn<A>({ id = "" }: MarketInterface, run: () => Promise<A>): Promise<A> {
-    const turn = (this.turns.get(id) ?? Promise.resolve()).then(run)
+    const stillOpen = this.stillOpen()
+    const turn = (this.turns.get(id) ?? Promise.resolve()).then(stillOpen).then(run)
     // The next in turn proceeds even if this one failed, since that concerns only its own caller.
     this.turns.set(id, turn.then(() => {}, () => {}))
     return await turn

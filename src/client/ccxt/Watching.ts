@@ -5,7 +5,6 @@
 import {
   type Balances,
   type Dict,
-  ExchangeClosedByUser,
   type Int,
   type Market,
   type MarketInterface,
@@ -199,15 +198,15 @@ export class Watching extends Triggers {
   }
 
   /**
-   * Ends all watching, and what waits to be sent, for the rate limit or to be repeated: waiting calls get `ExchangeClosedByUser`. A command
-   * that may have acted still finds out its outcome. Watching again starts anew.
+   * Ends all watching, what waits, commands before they are sent or sent again, and reads before they are repeated: such calls get
+   * `ExchangeClosedByUser`. A request that is with the venue may still be answered, and a command that may have acted finds out its
+   * outcome. Watching again starts anew.
    */
   override async close(isCleaning = false): Promise<void> {
     const client = this.venueClient
     this.venueClient = undefined
-    const closed = new ExchangeClosedByUser(`${this.id} was closed`)
-    this.endWaits(closed)
-    for (const news of this.watched.values()) news.fail(closed)
+    this.endCalls()
+    for (const news of this.watched.values()) news.fail(this.closed())
     this.watched.clear()
     await client?.close()
     await super.close(isCleaning)
@@ -312,6 +311,7 @@ export class Watching extends Triggers {
         if (ended !== order && into.get(id) === order) into.put(id, order.symbol!, ended)
         at++
       } catch (error) {
+        if (this.watched.get(key) !== into as AnyNews) return
         if (error instanceof NetworkError) await this.sleep(askAgainMs)
         else if (error instanceof OrderNotFound) {
           // How an order has ended that the venue does not know cannot be reported; it is not returned as an open one any more.
