@@ -38,6 +38,7 @@ const bundle = (): ReadonlyMap<string, Uint8Array> => {
     outdir: target,
     jsx: "automatic",
     jsxImportSource: "preact",
+    // Fields that are parameters of their constructor are not declared twice there (`useDefineForClassFields`).
     tsconfig: `${source}/tsconfig.json`,
     legalComments: "none",
     logLevel: "warning"
