@@ -606,7 +606,7 @@ test("older events are added to what is shown, until there are none", async () =
   outside.on(`GET ${account}/security-events`, ({ path }) => ok(pages[path.includes("cursor=c9") ? 1 : 0]))
   await store.activity.list.load()
   await store.activity.more()
-  expect(store.activity.list.value.value).toMatchObject({ events: [{ sequence: 9 }, { sequence: 4 }], nextCursor: null })
+  expect(store.activity.list.value.value).toMatchObject({ rows: [{ sequence: 9 }, { sequence: 4 }], nextCursor: null })
   await store.activity.more()
   expect(outside.sent).toHaveLength(2)
 })

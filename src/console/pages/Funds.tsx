@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals"
 import { useEffect, useRef } from "preact/hooks"
 import { Copied } from "../parts/Copied.js"
 import { Moment } from "../parts/Moment.js"
+import { Paged } from "../parts/Paged.js"
 import { Progress } from "../parts/Progress.js"
 import { Read, Section } from "../parts/Section.js"
 import { type Column, Table } from "../parts/Table.js"
@@ -151,17 +152,9 @@ const Past = (
   { kind, title, transfers }: { readonly kind: "deposit" | "withdrawal"; readonly title: string; readonly transfers: Transfers }
 ) => (
   <Section title={title}>
-    <Read of={transfers.list}>
-      {({ nextCursor, transfers: all }) => (
-        <>
-          <Table label={title} columns={columns[kind]} rows={all} keyOf={({ id }) => id} empty={`No ${kind} yet.`} />
-          {nextCursor !== null && (
-            <button type="button" disabled={transfers.older.isBusy.value} onClick={() => void transfers.more()}>Show older ones</button>
-          )}
-        </>
-      )}
-    </Read>
-    <Trouble failure={transfers.older.failure.value} again={() => void transfers.more()} />
+    <Paged of={transfers}>
+      {({ transfers: all }) => <Table label={title} columns={columns[kind]} rows={all} keyOf={({ id }) => id} empty={`No ${kind} yet.`} />}
+    </Paged>
   </Section>
 )
 

@@ -6,10 +6,9 @@ import { Moment } from "../parts/Moment.js"
 import { Paged } from "../parts/Paged.js"
 import { type Column, Table } from "../parts/Table.js"
 import { Title } from "../parts/Title.js"
+import { exact, usdc } from "../state/Amount.js"
 import type * as Contract from "../state/Contract.js"
-import { format } from "../state/market/Decimals.js"
 import type { Store } from "../state/Store.js"
-import { money } from "../state/Words.js"
 
 const windows: ReadonlyArray<readonly [Contract.Window, string]> = [
   ["daily", "Day"],
@@ -17,9 +16,6 @@ const windows: ReadonlyArray<readonly [Contract.Window, string]> = [
   ["monthly", "Month"],
   ["all_time", "Ever"]
 ]
-
-/** Money atoms as a decimal string. */
-const usdc = (atoms: string): string => format(BigInt(atoms), 6)
 
 const columns: ReadonlyArray<Column<Contract.Ranked>> = [
   { title: "Rank", isNumber: true, cell: ({ rank }) => rank },
@@ -33,10 +29,10 @@ const columns: ReadonlyArray<Column<Contract.Ranked>> = [
       </>
     )
   },
-  { title: "Score", isNumber: true, cell: ({ scoreAtoms }) => <Gain amount={usdc(scoreAtoms)} /> },
-  { title: "Realised", isNumber: true, cell: ({ realizedPnlAtoms }) => money(usdc(realizedPnlAtoms)) },
-  { title: "Fees", isNumber: true, cell: ({ feesPaidAtoms }) => money(usdc(feesPaidAtoms)) },
-  { title: "Funding", isNumber: true, cell: ({ fundingPaidAtoms }) => money(usdc(fundingPaidAtoms)) },
+  { title: "Score", isNumber: true, cell: ({ scoreAtoms }) => <Gain amount={exact(scoreAtoms)} /> },
+  { title: "Realised", isNumber: true, cell: ({ realizedPnlAtoms }) => usdc(realizedPnlAtoms) },
+  { title: "Fees", isNumber: true, cell: ({ feesPaidAtoms }) => usdc(feesPaidAtoms) },
+  { title: "Funding", isNumber: true, cell: ({ fundingPaidAtoms }) => usdc(fundingPaidAtoms) },
   { title: "Fills", isNumber: true, cell: ({ fillCount }) => fillCount }
 ]
 
@@ -57,7 +53,7 @@ export const LeaderboardPage = ({ store: { leaderboard }, title }: { readonly st
       <Choices label="Over" name="window" choices={windows} value={window.value} choose={(chosen) => void leaderboard.choose(chosen)} />
       <p>A score is what was realised, less fees and funding.</p>
       <Paged more="Show more" of={entries}>
-        {(rows) => (
+        {({ rows }) => (
           <Table
             label="Leaderboard"
             columns={columns}

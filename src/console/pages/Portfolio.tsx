@@ -6,13 +6,14 @@ import { Gain } from "../parts/Gain.js"
 import { Moment } from "../parts/Moment.js"
 import { ofPosition } from "../parts/PositionColumns.js"
 import { Read, Section } from "../parts/Section.js"
+import { sided } from "../parts/Sided.js"
 import { type Column, Table } from "../parts/Table.js"
 import { Title } from "../parts/Title.js"
 import type * as Contract from "../state/Contract.js"
 import * as Places from "../state/Places.js"
 import type { Portfolio } from "../state/Portfolio.js"
 import type { Store } from "../state/Store.js"
-import { decimal, money, words } from "../state/Words.js"
+import { decimal, money } from "../state/Words.js"
 
 /** The refresh interval while the page is visible, in milliseconds. */
 const intervalMs = 5_000
@@ -35,7 +36,7 @@ const positionColumns: ReadonlyArray<Column<Contract.Position>> = [
 
 const orderColumns = (portfolio: Portfolio): ReadonlyArray<Column<Contract.Order>> => [
   { title: "Market", isName: true, cell: ({ marketId }) => <a href={Places.link("market", marketId)}>{marketId}</a> },
-  { title: "Side", cell: ({ side }) => <span class={side === "buy" ? "up" : "down"}>{words(side)}</span> },
+  { title: "Side", cell: sided },
   { title: "Price", isNumber: true, cell: ({ price }) => price === undefined ? "market" : decimal(price) },
   { title: "Quantity", isNumber: true, cell: ({ quantity }) => decimal(quantity) },
   { title: "Filled", isNumber: true, cell: ({ filledQuantity }) => decimal(filledQuantity) },

@@ -4,10 +4,9 @@ import { useEffect } from "preact/hooks"
 import { Confirm } from "../parts/Confirm.js"
 import { kinds } from "../parts/EventKinds.js"
 import { Moment } from "../parts/Moment.js"
-import { Read } from "../parts/Section.js"
+import { Paged } from "../parts/Paged.js"
 import { type Column, Table } from "../parts/Table.js"
 import { Title } from "../parts/Title.js"
-import { Trouble } from "../parts/Trouble.js"
 import type { Activity } from "../state/Activity.js"
 import type { SecurityEvent } from "../state/Contract.js"
 import type { Store } from "../state/Store.js"
@@ -65,23 +64,17 @@ export const SecurityPage = ({ store: { activity }, title }: { readonly store: S
         the operator.
       </p>
       <Elsewhere activity={activity} />
-      <Read of={activity.list}>
-        {({ events, nextCursor }) => (
-          <>
-            <Table
-              label="Security events"
-              columns={columns}
-              rows={events}
-              keyOf={({ kind, sequence }) => `${sequence} ${kind}`}
-              empty="Nothing yet."
-            />
-            <Trouble failure={activity.older.failure.value} again={() => void activity.more()} />
-            {nextCursor !== null && (
-              <button type="button" disabled={activity.older.isBusy.value} onClick={() => void activity.more()}>Show older ones</button>
-            )}
-          </>
+      <Paged of={activity}>
+        {({ rows }) => (
+          <Table
+            label="Security events"
+            columns={columns}
+            rows={rows}
+            keyOf={({ kind, sequence }) => `${sequence} ${kind}`}
+            empty="Nothing yet."
+          />
         )}
-      </Read>
+      </Paged>
     </>
   )
 }

@@ -1,11 +1,12 @@
 /** The table columns that describe a position, shared by several tables. */
 import type * as Contract from "../state/Contract.js"
-import { decimal, money, words } from "../state/Words.js"
+import { decimal, money } from "../state/Words.js"
 import { Gain } from "./Gain.js"
+import { sided } from "./Sided.js"
 import type { Column } from "./Table.js"
 
 export const ofPosition: ReadonlyArray<Column<Contract.Position>> = [
-  { title: "Side", cell: ({ side }) => <span class={side === "long" ? "up" : "down"}>{words(side)}</span> },
+  { title: "Side", cell: sided },
   { title: "Size", isNumber: true, cell: ({ quantity }) => decimal(quantity) },
   { title: "Entry", isNumber: true, cell: ({ avgEntryPrice }) => decimal(avgEntryPrice) },
   { title: "Mark", isNumber: true, cell: ({ markPrice }) => decimal(markPrice) },

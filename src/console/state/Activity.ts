@@ -1,31 +1,14 @@
 /** The account's security events (sign-ins, passkeys and keys), newest first. */
 import type { Client } from "./Client.js"
 import type { SecurityEvent } from "./Contract.js"
-import type { Result } from "./Failure.js"
-import { Reading, Task } from "./Task.js"
+import { listed, Listing } from "./Listing.js"
+import { Task } from "./Task.js"
 
-export interface Events {
-  readonly events: ReadonlyArray<SecurityEvent>
-  readonly nextCursor: string | null
-}
-
-export class Activity {
-  readonly list
-  readonly older = new Task()
+export class Activity extends Listing<SecurityEvent> {
   readonly ending = new Task()
 
   constructor(private readonly client: Client) {
-    this.list = new Reading((): Promise<Result<Events>> => client.securityEvents(undefined))
-  }
-
-  /** Adds the next page. */
-  async more(): Promise<void> {
-    const shown = this.list.value.value
-    if (shown === undefined || shown.nextCursor === null) return
-    const { nextCursor } = shown
-    const page = await this.older.run((): Promise<Result<Events>> => this.client.securityEvents(nextCursor))
-    if (page === undefined || this.list.value.value !== shown) return
-    this.list.value.value = { events: [...shown.events, ...page.events], nextCursor: page.nextCursor }
+    super(async (cursor) => listed(({ events }) => events, await client.securityEvents(cursor)), undefined, Infinity)
   }
 
   /** Signs out all other sessions; returns whether that succeeded. The events are then read again, since this is one of them. */
@@ -36,9 +19,8 @@ export class Activity {
     return true
   }
 
-  clear(): void {
-    this.list.clear()
-    this.older.forget()
+  override clear(): void {
+    super.clear()
     this.ending.forget()
   }
 }

@@ -1,4 +1,5 @@
 /** Amounts of USDC: as people write and read them, and in atoms (10^-6 USDC) as digits for the venue. Never a float. */
+import { format } from "./market/Decimals.js"
 import { money } from "./Words.js"
 
 const typed = /^([0-9]{0,10})(?:\.([0-9]{0,6}))?$/
@@ -11,8 +12,8 @@ export const atomsOf = (text: string): string | undefined => {
   return atoms === "" ? undefined : atoms
 }
 
+/** Atoms as a decimal string with all its decimals. */
+export const exact = (atoms: string): string => format(BigInt(atoms), 6)
+
 /** Atoms as a readable amount: to the cent, or to as many further digits as it has. */
-export const usdc = (atoms: string): string => {
-  const digits = atoms.padStart(7, "0")
-  return money(`${digits.slice(0, -6)}.${digits.slice(-6)}`)
-}
+export const usdc = (atoms: string): string => money(exact(atoms))

@@ -3,9 +3,6 @@ import { hasFailed, type Result } from "./Failure.js"
 import { Reading, Task } from "./Task.js"
 import type { GoesOn } from "./Turns.js"
 
-/** Most rows shown; the API offers the rest. */
-const most = 500
-
 export interface Listed<Row> {
   readonly rows: ReadonlyArray<Row>
   readonly nextCursor: string | null
@@ -21,10 +18,14 @@ export class Listing<Row> {
   /** The value that is shown since a page was added. */
   private longer: Listed<Row> | undefined
 
-  /** `keyOf`: what a row is recognized by when the newest page is read again; by default all of it, since most rows never change. */
+  /**
+   * `keyOf`: what a row is recognized by when the newest page is read again; by default all of it, since most rows never change.
+   * `most`: the number of rows that is shown at most; the API offers the rest.
+   */
   constructor(
     private readonly page: (cursor: string | undefined, goesOn: GoesOn) => Promise<Result<Listed<Row>>>,
-    private readonly keyOf: (row: Row) => string = (row) => JSON.stringify(row)
+    private readonly keyOf: (row: Row) => string = (row) => JSON.stringify(row),
+    private readonly most = 500
   ) {
     this.list = new Reading((goesOn) => page(undefined, goesOn))
     this.newest = new Reading((goesOn) => page(undefined, goesOn))
@@ -33,7 +34,7 @@ export class Listing<Row> {
   /** Whether there are older rows that can be shown. */
   get hasMore(): boolean {
     const shown = this.list.value.value
-    return shown !== undefined && shown.nextCursor !== null && shown.rows.length < most
+    return shown !== undefined && shown.nextCursor !== null && shown.rows.length < this.most
   }
 
   /** Reads the newest page again. Older pages that were added stay behind it, if what is shown reaches up to it. */
@@ -55,7 +56,7 @@ export class Listing<Row> {
     if (shown === undefined || cursor === undefined || cursor === null) return
     const page = await this.older.run((goesOn) => this.page(cursor, goesOn))
     if (page === undefined || this.list.value.value !== shown) return
-    this.longer = { ...shown, rows: [...shown.rows, ...page.rows].slice(0, most), nextCursor: page.nextCursor }
+    this.longer = { ...shown, rows: [...shown.rows, ...page.rows].slice(0, this.most), nextCursor: page.nextCursor }
     this.list.value.value = this.longer
   }
 
@@ -67,7 +68,7 @@ export class Listing<Row> {
     // since a page that has none to show says nothing of what lies between it and the one before.
     if (told.size > 0 && before.length > 0 && !before.some(isTold)) return page
     const rows = [...page.rows, ...shown.rows.filter((row) => !isTold(row))]
-    return { ...page, rows: rows.slice(0, most), nextCursor: shown.nextCursor }
+    return { ...page, rows: rows.slice(0, this.most), nextCursor: shown.nextCursor }
   }
 
   clear(): void {

@@ -131,6 +131,11 @@ export class Transfers {
     if (this.unfinished.length > 0 && !this.list.isBusy.value) await this.list.load()
   }
 
+  /** Whether there are older ones than are shown. */
+  get hasMore(): boolean {
+    return (this.list.value.value?.nextCursor ?? null) !== null
+  }
+
   /** Adds the next page. */
   async more(): Promise<void> {
     const cursor = this.list.value.value?.nextCursor ?? undefined

@@ -7,17 +7,14 @@ import { Choices } from "../Choices.js"
 import { Gain } from "../Gain.js"
 import { Moment } from "../Moment.js"
 import { Paged } from "../Paged.js"
+import { sided } from "../Sided.js"
 import { type Column, Table } from "../Table.js"
 
 const titles: Readonly<Record<Kind, string>> = { fills: "Fills", positions: "Positions", funding: "Funding", ledger: "Ledger" }
 
-const sided = (side: "buy" | "sell" | "long" | "short") => (
-  <span class={side === "buy" || side === "long" ? "up" : "down"}>{words(side)}</span>
-)
-
 const fills: ReadonlyArray<Column<Contract.Fill>> = [
   { title: "When", isName: true, cell: ({ executedAtEpochMs }) => <Moment atEpochMs={executedAtEpochMs} /> },
-  { title: "Side", cell: ({ side }) => sided(side) },
+  { title: "Side", cell: sided },
   { title: "Price", isNumber: true, cell: ({ price }) => decimal(price) },
   { title: "Size", isNumber: true, cell: ({ size }) => decimal(size) },
   { title: "Notional", isNumber: true, cell: ({ notional }) => money(notional) },
@@ -27,7 +24,7 @@ const fills: ReadonlyArray<Column<Contract.Fill>> = [
 
 const episodes: ReadonlyArray<Column<Contract.Episode>> = [
   { title: "Opened", isName: true, cell: ({ openedAtEpochMs }) => <Moment atEpochMs={openedAtEpochMs} /> },
-  { title: "Side", cell: ({ side }) => sided(side) },
+  { title: "Side", cell: sided },
   { title: "State", cell: ({ closeReason, status }) => closeReason === null ? words(status) : `${words(status)}: ${words(closeReason)}` },
   { title: "Most held", isNumber: true, cell: ({ maxQuantity }) => decimal(maxQuantity) },
   { title: "Entry", isNumber: true, cell: ({ avgEntryPrice }) => decimal(avgEntryPrice) },
@@ -39,7 +36,7 @@ const episodes: ReadonlyArray<Column<Contract.Episode>> = [
 
 const funding: ReadonlyArray<Column<Contract.FundingPayment>> = [
   { title: "When", isName: true, cell: ({ endedAtEpochMs }) => <Moment atEpochMs={endedAtEpochMs} /> },
-  { title: "Side", cell: ({ side }) => sided(side) },
+  { title: "Side", cell: sided },
   { title: "Held", isNumber: true, cell: ({ quantity }) => decimal(quantity) },
   { title: "Index", isNumber: true, cell: ({ indexPrice }) => decimal(indexPrice) },
   { title: "Rate, 8 h", isNumber: true, cell: ({ fundingRate8hE9 }) => percent(fundingRate8hE9, 9, 4) },
@@ -57,8 +54,8 @@ const Shown = ({ histories }: { readonly histories: Histories }) => {
   switch (histories.shown.value) {
     case "fills":
       return (
-        <Paged more="Show older" of={histories.fills}>
-          {(rows) => (
+        <Paged of={histories.fills}>
+          {({ rows }) => (
             <Table
               label="Fills"
               columns={fills}
@@ -71,8 +68,8 @@ const Shown = ({ histories }: { readonly histories: Histories }) => {
       )
     case "positions":
       return (
-        <Paged more="Show older" of={histories.positions}>
-          {(rows) => (
+        <Paged of={histories.positions}>
+          {({ rows }) => (
             <Table
               label="Position history"
               columns={episodes}
@@ -85,8 +82,8 @@ const Shown = ({ histories }: { readonly histories: Histories }) => {
       )
     case "funding":
       return (
-        <Paged more="Show older" of={histories.funding}>
-          {(rows) => (
+        <Paged of={histories.funding}>
+          {({ rows }) => (
             <Table
               label="Funding payments"
               columns={funding}
@@ -99,8 +96,8 @@ const Shown = ({ histories }: { readonly histories: Histories }) => {
       )
     case "ledger":
       return (
-        <Paged more="Show older" of={histories.ledger}>
-          {(rows) => (
+        <Paged of={histories.ledger}>
+          {({ rows }) => (
             <Table
               label="Ledger"
               columns={entries}

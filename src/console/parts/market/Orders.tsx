@@ -3,10 +3,11 @@ import { useSignal } from "@preact/signals"
 import type * as Contract from "../../state/Contract.js"
 import type { Trading } from "../../state/market/Trading.js"
 import type { Portfolio } from "../../state/Portfolio.js"
-import { decimal, words } from "../../state/Words.js"
+import { decimal } from "../../state/Words.js"
 import { canceling, FailedCancels } from "../Canceling.js"
 import { Confirm } from "../Confirm.js"
 import { Moment } from "../Moment.js"
+import { sided } from "../Sided.js"
 import { type Column, Table } from "../Table.js"
 
 interface Props {
@@ -22,11 +23,7 @@ const rulesOf = ({ autoClose, postOnly, reduceOnly }: Contract.Order): string =>
   )
 
 const columns = (portfolio: Portfolio): ReadonlyArray<Column<Contract.Order>> => [
-  {
-    title: "Order",
-    isName: true,
-    cell: (order) => <span class={order.side === "buy" ? "up" : "down"}>{words(order.side)}</span>
-  },
+  { title: "Order", isName: true, cell: sided },
   { title: "Price", isNumber: true, cell: ({ price }) => price === undefined ? "market" : decimal(price) },
   { title: "Size", isNumber: true, cell: ({ quantity }) => decimal(quantity) },
   { title: "Filled", isNumber: true, cell: ({ filledQuantity }) => decimal(filledQuantity) },
