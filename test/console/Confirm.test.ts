@@ -95,7 +95,7 @@ const offers: ReadonlyArray<readonly [string, (isBusy: boolean) => unknown, RegE
       positions: [position("BTC-USDC-PERP"), position("ETH-USDC-PERP")],
       triggers: [],
       terms: { marketId: "XAU-USDC-PERP" },
-      trading: { closing: { task: task(isBusy) }, exiting: { task: task(false) } }
+      trading: { closing: task(isBusy), exiting: task(false) }
     }), /^Close$/]
 ]
 

@@ -610,6 +610,21 @@ describe("what is unfinished", () => {
     expect(funds.withdrawals.unfinished[0]?.status).toBe("submitted")
   })
 
+  test("is being given up until its state is read behind a refusal", async () => {
+    const { answer, come } = later()
+    const outside = venue([], [withdrawal("requested")])
+      .on(`DELETE ${account}/withdrawals/wdr_1`, refused(409, "deposit_step_conflict"))
+      .on(`GET ${account}/withdrawals/wdr_1`, answer)
+    const { funds } = await opened(outside)
+    const ending = funds.giveUp(funds.withdrawals, "wdr_1")
+    await expect.poll(() => outside.asked.at(-1)).toBe(`GET ${account}/withdrawals/wdr_1`)
+    const { isBusy } = funds.withdrawals.workOf("wdr_1").givingUp
+    expect([isBusy.value, await funds.giveUp(funds.withdrawals, "wdr_1")]).toEqual([true, false])
+    come(ok(withdrawal("submitted", undefined, { updatedAtEpochMs: startEpochMs + 1 })))
+    expect([await ending, isBusy.value]).toEqual([false, false])
+    expect(outside.asked.filter((each) => each.startsWith("DELETE"))).toHaveLength(1)
+  })
+
   test("stays in sight, however many newer ones there are, and older ones are added", async () => {
     const outside = venue()
     const page = (ids: ReadonlyArray<string>, nextCursor: string | null) =>

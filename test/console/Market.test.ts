@@ -865,7 +865,7 @@ describe("an open market", () => {
     ])
     outside.platform.answer = () => ({ body: { outcomes: [none, none] } })
     expect(await close("165.000")).toBe(false)
-    expect(trading.closing.task.failure.value).toMatchObject({ message: "It was refused: no liquidity.", again: false })
+    expect(trading.closing.failure.value).toMatchObject({ message: "It was refused: no liquidity.", again: false })
     // For a market whose page is not open, the limits are requested first.
     const other = "ETH-USDC-PERP"
     outside.on(`GET /v1/markets/${other}`, ok({ marketId: other, market: { ...terms, maxQuantity: "2", quantityScale: 0 } }))
@@ -901,7 +901,7 @@ describe("an open market", () => {
     // The answer of a server in between is not the venue's.
     outside.platform.answer = () => ({ body: "{\"login\":\"please\"}" })
     expect(await exit("95")).toBe(false)
-    expect(trading.exiting.task.failure.value).toMatchObject({ again: true })
+    expect(trading.exiting.failure.value).toMatchObject({ again: true })
     outside.platform.answer = () => ({ body: {} })
     expect(await exit("95")).toBe(true)
     const asked = outside.platform.requests.filter(({ method }) => method === "PUT")
@@ -910,6 +910,29 @@ describe("an open market", () => {
     ) => [...new Set(asked.filter(({ body }) => body!.includes(price)).map(({ headers }) => headers["idempotency-key"]))]
     expect([keyOf("90.0").length, keyOf("95.0").length]).toEqual([1, 1])
     expect(keyOf("90.0")).not.toEqual(keyOf("95.0"))
+  })
+
+  test("what a dialog asks for is under way until the account is read behind it: another press would send another order", async () => {
+    const { outside, store: { trading } } = await opened()
+    const position = { marketId, side: "long", quantity: "1.000", quantityAtoms: "1000" } as Position
+    const entries = { takeProfit: entry(""), stopLoss: entry("90") }
+    const commands = [
+      [trading.closing, () => trading.close(position)],
+      [trading.cancelingAll, () => trading.cancelAll(marketId)],
+      [trading.exiting, () => trading.exit(position, terms, entries, trading.exitsOf(position))]
+    ] as const
+    outside.platform.answer = () => ({ body: {} })
+    for (const [task, command] of commands) {
+      const { answer, come } = later()
+      outside.on(`GET ${account}/triggers`, answer)
+      const before = outside.platform.requests.length
+      const doing = command()
+      await outside.platform.settle()
+      expect(await command()).toBe(false)
+      expect([task.isBusy.value, outside.platform.requests.length]).toEqual([true, before + 1])
+      come(ok({ triggers: [] }))
+      expect([await doing, task.isBusy.value]).toEqual([true, false])
+    }
   })
 
   const entry = (text: string, isNone = false) => ({ text, isNone })

@@ -543,6 +543,21 @@ test("a key that was revoked behind a lost answer, or elsewhere, is not listed a
   }
 })
 
+test("signing out elsewhere is under way until the events are read behind it, whatever was answered", async () => {
+  for (const answered of [ok(undefined), undefined]) {
+    const { outside, store: { activity } } = signedIn()
+    const { answer, come } = later()
+    outside.on("DELETE /v1/auth/sessions/others", answered).on(`GET ${account}/security-events`, answer)
+    const ending = activity.signOutElsewhere()
+    await expect.poll(() => outside.asked.at(-1)).toContain(`GET ${account}/security-events`)
+    expect([activity.ending.isBusy.value, await activity.signOutElsewhere()]).toEqual([true, false])
+    come(ok({ events: [{ sequence: 9 }], nextCursor: null }))
+    expect(await ending).toBe(answered !== undefined)
+    expect([activity.ending.isBusy.value, outside.sent.length]).toEqual([false, 2])
+    expect(activity.list.value.value?.rows).toEqual([{ sequence: 9 }])
+  }
+})
+
 describe("an agent", () => {
   const request = { userCode: "BCDF-GH23", clientName: "bot", scopes: ["read"], keyLifetimeSeconds: 300 } as unknown as ConnectRequest
 

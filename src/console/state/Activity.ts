@@ -11,12 +11,9 @@ export class Activity extends Listing<SecurityEvent> {
     super(async (cursor) => listed(({ events }) => events, await client.securityEvents(cursor)), undefined, Infinity)
   }
 
-  /** Signs out all other sessions; returns whether that succeeded. The events are then read again, since this is one of them. */
+  /** Signs out all other sessions; returns whether that succeeded. The events are read again, since this is one of them. */
   async signOutElsewhere(): Promise<boolean> {
-    const ended = await this.ending.run(() => this.client.endOtherSessions())
-    if (ended === undefined) return false
-    await this.list.load()
-    return true
+    return await this.ending.run(() => this.client.endOtherSessions(), () => this.list.load()) !== undefined
   }
 
   override clear(): void {

@@ -12,13 +12,7 @@ export class ApiKeys {
 
   /** Revokes a key at once; returns whether that succeeded. */
   async revoke(keyId: string): Promise<boolean> {
-    const revoked = await this.revoking.run(async (goesOn) => {
-      const answer = await this.client.revokeApiKey(keyId)
-      // Whatever was answered, or nothing: the list tells what has become of it.
-      if (goesOn()) await this.list.load()
-      return answer
-    })
-    return revoked !== undefined
+    return await this.revoking.run(() => this.client.revokeApiKey(keyId), () => this.list.load()) !== undefined
   }
 
   clear(): void {

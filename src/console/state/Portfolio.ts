@@ -5,7 +5,7 @@ import type { Order } from "./Contract.js"
 import { hasFailed, type Result } from "./Failure.js"
 import type { Outside } from "./Outside.js"
 import { Keyed } from "./Keyed.js"
-import { Reading, type Task } from "./Task.js"
+import { Reading } from "./Task.js"
 import type { GoesOn } from "./Turns.js"
 
 /** Most open orders shown. */
@@ -47,16 +47,18 @@ export class Portfolio {
   }
 
   /** The state of an order's cancellation. */
-  taskOf(orderId: string): Task {
-    return this.cancelingOf(orderId).task
+  taskOf(orderId: string): Keyed {
+    const found = this.canceling.get(orderId) ?? new Keyed(this.outside)
+    this.canceling.set(orderId, found)
+    return found
   }
 
   /** Cancels an order, and shows the remaining ones. */
   async cancel(order: Order): Promise<void> {
-    const canceling = this.cancelingOf(order.orderId)
-    const isDone = await canceling.run("", ({ key }) => this.client.cancelOrder(order, key))
+    const canceling = this.taskOf(order.orderId)
+    const isDone = await canceling.ask("", ({ key }) => this.client.cancelOrder(order, key))
     if (isDone) this.canceling.delete(order.orderId)
-    if (isDone || canceling.task.failure.value?.code === "not_found") await this.load()
+    if (isDone || canceling.failure.value?.code === "not_found") await this.load()
   }
 
   clear(): void {
@@ -69,12 +71,6 @@ export class Portfolio {
   /** Reads the balance. Where that fails, the previous one stays visible with its time. */
   private async readBalance(): Promise<void> {
     if (await this.balance.load()) this.readAtEpochMs.value = this.outside.now()
-  }
-
-  private cancelingOf(orderId: string): Keyed {
-    const found = this.canceling.get(orderId) ?? new Keyed(this.outside)
-    this.canceling.set(orderId, found)
-    return found
   }
 
   private async openOrders(goesOn: GoesOn): Promise<Result<OpenOrders>> {

@@ -12,13 +12,16 @@ export class Task {
 
   /**
    * Runs the action, unless it is running already. Returns its value; undefined where there is none, or where it was forgotten meanwhile.
+   * `read`: reads what has become of it, whatever was answered, or nothing. Until then the action is under way: whoever does not see yet
+   * what it did would ask for it once more.
    */
-  async run<A>(work: (goesOn: GoesOn) => Promise<Result<A>>): Promise<A | undefined> {
+  async run<A>(work: (goesOn: GoesOn) => Promise<Result<A>>, read?: () => Promise<unknown>): Promise<A | undefined> {
     if (this.isBusy.value) return undefined
     this.isBusy.value = true
     this.failure.value = undefined
     const goesOn = this.turns.now
     const result = await work(goesOn)
+    if (goesOn()) await read?.()
     if (!goesOn()) return undefined
     this.isBusy.value = false
     if (!hasFailed(result)) return result.value

@@ -116,11 +116,13 @@ export class Transfers {
   /** Cancels a transfer that has not been approved; returns whether it has ended. */
   async giveUp(id: string): Promise<boolean> {
     const { approving, givingUp } = this.workOf(id)
-    const ended = await givingUp.run(() => this.desk.giveUp(id))
-    if (ended === undefined) {
-      if (givingUp.failure.value !== undefined) await this.look(id)
-      return false
-    }
+    const ended = await givingUp.run(async (goesOn) => {
+      const answer = await this.desk.giveUp(id)
+      // A lost answer may have been a success.
+      if (hasFailed(answer) && goesOn()) await this.look(id)
+      return answer
+    })
+    if (ended === undefined) return false
     approving.clear()
     this.put(ended)
     return true

@@ -43,7 +43,7 @@ export const Orders = ({ marketId, orders, portfolio, trading }: Props) => {
       <FailedCancels orders={orders} portfolio={portfolio} />
       <Table label="Open orders" columns={columns(portfolio)} rows={orders} keyOf={({ orderId }) => orderId} empty="No open order here." />
       {orders.length > 0 && (
-        <button type="button" disabled={trading.cancelingAll.task.isBusy.value} onClick={() => isAsked.value = true}>
+        <button type="button" disabled={trading.cancelingAll.isBusy.value} onClick={() => isAsked.value = true}>
           Cancel all in this market
         </button>
       )}
@@ -51,7 +51,7 @@ export const Orders = ({ marketId, orders, portfolio, trading }: Props) => {
         <Confirm
           title="Cancel all open orders?"
           action="Cancel them"
-          task={trading.cancelingAll.task}
+          task={trading.cancelingAll}
           onConfirm={() => trading.cancelAll(marketId)}
           onClose={done}
         >

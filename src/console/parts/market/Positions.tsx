@@ -100,7 +100,7 @@ const ExitsDialog = ({ onClose, position, terms, trading, triggers }: ExitsProps
       action={isEmpty ? "Remove both" : "Set"}
       look="primary"
       leave="Leave it"
-      task={trading.exiting.task}
+      task={trading.exiting}
       onConfirm={save}
       onClose={onClose}
     >
@@ -134,7 +134,7 @@ const columns = (
             type="button"
             class="small"
             aria-label={`Exits of ${named(position)}`}
-            disabled={exiting.task.isBusy.value}
+            disabled={exiting.isBusy.value}
             onClick={() => ask(position, "exits")}
           >
             Exits
@@ -144,7 +144,7 @@ const columns = (
           type="button"
           class="small"
           aria-label={`Close ${named(position)}`}
-          disabled={closing.task.isBusy.value}
+          disabled={closing.isBusy.value}
           onClick={() => ask(position, "close")}
         >
           Close
@@ -179,7 +179,7 @@ export const Positions = ({ positions, terms, trading, triggers }: Props) => {
         <Confirm
           title="Close this position?"
           action="Close it"
-          task={trading.closing.task}
+          task={trading.closing}
           onConfirm={() => trading.close(position)}
           onClose={done}
         >

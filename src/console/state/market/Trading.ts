@@ -67,9 +67,10 @@ export class Trading {
     this.triggers = new Reading(() => client.triggers())
     const accountId = (): string => credential.signed.value?.accountId ?? ""
     this.ticket = new Ticket(client, this.commands, outside, accountId, () => void this.load())
-    this.closing = new Keyed(outside)
-    this.cancelingAll = new Keyed(outside)
-    this.exiting = new Keyed(outside)
+    const read = (): Promise<void> => this.load()
+    this.closing = new Keyed(outside, read)
+    this.cancelingAll = new Keyed(outside, read)
+    this.exiting = new Keyed(outside, read)
     this.watch = new Watch(client, outside, () => this.look())
   }
 
@@ -156,21 +157,17 @@ export class Trading {
    */
   async close({ marketId, quantity, side }: Contract.Position): Promise<boolean> {
     const order = { marketId, side: side === "long" ? "sell" : "buy", orderType: "market", reduceOnly: true } as const
-    const isDone = await this.closing.run(JSON.stringify([marketId, side, quantity]), async (key) => {
+    return await this.closing.ask(JSON.stringify([marketId, side, quantity]), async (key) => {
       const terms = await this.termsOf(marketId)
       if (hasFailed(terms)) return terms
       // The clientOrderIds are derived from the key, so that a repetition sends the same orders.
       const orders = parts(quantity, terms.value).map((size, at) => ({ ...order, quantity: size, clientOrderId: `${key.key}-${at}` }))
       return await this.commands.placeAll(orders, key)
     })
-    await this.load()
-    return isDone
   }
 
   async cancelAll(marketId: string): Promise<boolean> {
-    const isDone = await this.cancelingAll.run(marketId, (key) => this.commands.cancelAll(marketId, key))
-    await this.load()
-    return isDone
+    return await this.cancelingAll.ask(marketId, (key) => this.commands.cancelAll(marketId, key))
   }
 
   /** A position's take-profits and stop-losses, as far as they are known. */
@@ -190,11 +187,9 @@ export class Trading {
     const { autoClose, faults } = chosen(entries, shown, this.exitsOf(position), terms)
     if (faults.length > 0) return faults
     const { marketId } = terms
-    const isDone = await this.exiting.run(JSON.stringify([marketId, autoClose]),
+    return await this.exiting.ask(JSON.stringify([marketId, autoClose]),
       (key) =>
         autoClose === undefined ? this.commands.removeAutoClose(marketId, key) : this.commands.setAutoClose(marketId, autoClose, key))
-    await this.load()
-    return isDone
   }
 
   clear(): void {
