@@ -1,17 +1,20 @@
 /** What is asked before something that cannot be undone: a dialog speaks for its own task alone. */
 import { expect, test } from "vitest"
+import { Keyed } from "../../src/console/state/Keyed.js"
 import { built, elements, textOf } from "./Parts.js"
 
 type Part = (props: object) => unknown
 
-const { ApiKeysPage, Confirm, PasskeysPage, Positions } = await built<Readonly<Record<string, Part>>>(
+const { ApiKeysPage, Confirm, Orders, PasskeysPage, Positions, SecurityPage } = await built<Readonly<Record<string, Part>>>(
   `export { Confirm } from "./parts/Confirm.js"
   export { ApiKeysPage } from "./pages/ApiKeys.js"
   export { PasskeysPage } from "./pages/Passkeys.js"
+  export { SecurityPage } from "./pages/Security.js"
+  export { Orders } from "./parts/market/Orders.js"
   export { Positions } from "./parts/market/Positions.js"`
 )
 
-const task = (isBusy: boolean) => ({ isBusy: { value: isBusy }, failure: { value: undefined } })
+const task = (isBusy: boolean) => ({ isBusy: { value: isBusy }, failure: { value: undefined }, clear: () => {} })
 
 /** A dialog that is asked: what it calls, and what the browser's dialog is told to do. */
 const asked = (isBusy: boolean, isDone = true) => {
@@ -51,6 +54,22 @@ test.each([[true, ["close"]], [false, []]] as const)("a dialog closes itself whe
   call("form", "onSubmit")
   for (let turn = 0; turn < 9; turn++) await Promise.resolve()
   expect(did).toEqual(closes)
+})
+
+test("a dialog begins without what an earlier one has said, and its request is another one", async () => {
+  let keys = 0
+  const command = new Keyed({ nextKey: () => `key-${++keys}`, now: () => 0 })
+  const sent: Array<string> = []
+  const lost = async ({ key }: { readonly key: string }) => {
+    sent.push(key)
+    return { failure: { message: "The venue did not answer.", advice: "", code: undefined, requestId: undefined, again: true } as const }
+  }
+  const shown = (): string => textOf(Confirm!({ title: "", action: "", task: command, children: "", onConfirm: lost, onClose: () => {} }))
+  expect([await command.ask("all", lost), await command.ask("all", lost)]).toEqual([false, false])
+  expect(command.failure.value?.message).toBe("The venue did not answer.")
+  expect(shown()).not.toContain("The venue did not answer.")
+  await command.ask("all", lost)
+  expect(sent).toEqual(["key-1", "key-1", "key-2"])
 })
 
 const list = (value: object) => ({ value: { value }, failure: { value: undefined } })
@@ -96,12 +115,31 @@ const offers: ReadonlyArray<readonly [string, (isBusy: boolean) => unknown, RegE
       triggers: [],
       terms: { marketId: "XAU-USDC-PERP" },
       trading: { closing: task(isBusy), exiting: task(false) }
-    }), /^Close$/]
+    }), /^Close$/],
+  ["a position's exits", (isBusy) =>
+    Positions!({
+      positions: [position("BTC-USDC-PERP")],
+      triggers: [],
+      terms: { marketId: "BTC-USDC-PERP" },
+      trading: { closing: task(false), exiting: task(isBusy) }
+    }), /^Exits$/],
+  ["a market's orders", (isBusy) =>
+    Orders!({
+      marketId: "BTC-USDC-PERP",
+      orders: [{ orderId: "a", side: "buy", quantity: "1", filledQuantity: "0", price: "1", createdAtEpochMs: null }],
+      portfolio: { taskOf: () => task(false) },
+      trading: { cancelingAll: task(isBusy) }
+    }), /^Cancel all in this market$/],
+  ["the other sessions", (isBusy) =>
+    SecurityPage!({
+      title: "Security",
+      store: { activity: { ending: task(isBusy), list: list({ rows: [] }), older: task(false), hasMore: false } }
+    }), /^Sign out everywhere else$/]
 ]
 
 test.each(offers)("nothing else is asked of %s while the task of another one is under way", (_what, shown, name) => {
   const areOff = [false, true].map((isBusy) =>
-    elements(shown(isBusy), "button").filter((each) => name.test(textOf(each))).map((each) => each.props["disabled"])
+    new Set(elements(shown(isBusy), "button").filter((each) => name.test(textOf(each))).map((each) => each.props["disabled"]))
   )
-  expect(areOff).toEqual([[false, false], [true, true]])
+  expect(areOff).toEqual([new Set([false]), new Set([true])])
 })

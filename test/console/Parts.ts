@@ -5,11 +5,11 @@ import * as os from "node:os"
 import * as path from "node:path"
 import { pathToFileURL } from "node:url"
 
-/** The hooks for what is made once and never painted. */
+/** The hooks for what is made once and never painted: what is to be done before that is done at once. */
 const hooks = `export const useRef = () => ({ current: null })
   export const useId = () => "id"
   export const useEffect = () => {}
-  export const useLayoutEffect = () => {}
+  export const useLayoutEffect = (run) => void run()
   export const useSignal = (value) => ({ value })
   export const useState = (value) => [typeof value === "function" ? value() : value]`
 

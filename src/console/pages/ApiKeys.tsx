@@ -53,10 +53,6 @@ export const ApiKeysPage = ({ store: { apiKeys }, title }: { readonly store: Sto
   const asked = useSignal<ApiKey | undefined>(undefined)
   const key = asked.value
   useEffect(() => void apiKeys.list.load(), [])
-  const close = (): void => {
-    asked.value = undefined
-    apiKeys.revoking.clear()
-  }
   return (
     <>
       <div class="head">
@@ -85,7 +81,7 @@ export const ApiKeysPage = ({ store: { apiKeys }, title }: { readonly store: Sto
           action="Revoke it"
           task={apiKeys.revoking}
           onConfirm={() => apiKeys.revoke(key.keyId)}
-          onClose={close}
+          onClose={() => asked.value = undefined}
         >
           <p>
             <code>{key.displayPrefix}…</code> stops working at once and for good. Orders that were placed with it stay open.

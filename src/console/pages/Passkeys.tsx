@@ -85,10 +85,6 @@ export const PasskeysPage = ({ store: { passkeys }, title }: { readonly store: S
   const asked = useSignal<Passkey | undefined>(undefined)
   const chosen = asked.value
   useEffect(() => void passkeys.list.load(), [])
-  const close = (): void => {
-    asked.value = undefined
-    passkeys.removing.clear()
-  }
   return (
     <>
       <Title title={title} />
@@ -111,7 +107,7 @@ export const PasskeysPage = ({ store: { passkeys }, title }: { readonly store: S
           action="Remove it"
           task={passkeys.removing}
           onConfirm={() => passkeys.remove(chosen.credentialId)}
-          onClose={close}
+          onClose={() => asked.value = undefined}
         >
           <p>
             <strong>{nameOf(chosen)}</strong>{" "}

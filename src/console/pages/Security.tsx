@@ -25,10 +25,6 @@ const columns: ReadonlyArray<Column<SecurityEvent>> = [
 /** Signs out all other sessions of the account. */
 const Elsewhere = ({ activity }: { readonly activity: Activity }) => {
   const isAsked = useSignal(false)
-  const close = (): void => {
-    isAsked.value = false
-    activity.ending.clear()
-  }
   return (
     <>
       <p>
@@ -42,7 +38,7 @@ const Elsewhere = ({ activity }: { readonly activity: Activity }) => {
           action="Sign out there"
           task={activity.ending}
           onConfirm={() => activity.signOutElsewhere()}
-          onClose={close}
+          onClose={() => isAsked.value = false}
         >
           <p>
             You stay signed in here. Wherever else you are signed in, a passkey is asked for again. API keys and their streams go on: revoke

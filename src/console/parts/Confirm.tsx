@@ -24,8 +24,10 @@ interface Props {
 export const Confirm = ({ action, children, leave = "Keep it", look = "danger", onClose, onConfirm, task, title }: Props) => {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
-  // Opened before the first paint, so that it is never seen as part of the page.
+  // Opened before the first paint, so that it is never seen as part of the page; and without what an earlier one has said, perhaps about
+  // something else: the browser's Back leaves a dialog, too.
   useLayoutEffect(() => {
+    task.clear()
     dialog.current?.showModal()
     // The browser returns the focus to the button that opened the dialog; where that has disappeared with its row, the heading gets it.
     return () => {

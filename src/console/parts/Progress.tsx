@@ -44,10 +44,6 @@ const Steps = ({ transfer }: { readonly transfer: Transfer }) => {
 const GiveUp = ({ funds, transfer, transfers }: Props) => {
   const isAsked = useSignal(false)
   const { givingUp } = transfers.workOf(transfer.id)
-  const close = (): void => {
-    isAsked.value = false
-    givingUp.clear()
-  }
   return (
     <>
       <button type="button" onClick={() => isAsked.value = true}>Give it up</button>
@@ -57,7 +53,7 @@ const GiveUp = ({ funds, transfer, transfers }: Props) => {
           action="Give it up"
           task={givingUp}
           onConfirm={() => funds.giveUp(transfers, transfer.id)}
-          onClose={close}
+          onClose={() => isAsked.value = false}
         >
           <p>
             {transfer.kind === "deposit"

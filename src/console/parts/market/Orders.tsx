@@ -34,10 +34,6 @@ const columns = (portfolio: Portfolio): ReadonlyArray<Column<Contract.Order>> =>
 
 export const Orders = ({ marketId, orders, portfolio, trading }: Props) => {
   const isAsked = useSignal(false)
-  const done = (): void => {
-    isAsked.value = false
-    trading.cancelingAll.clear()
-  }
   return (
     <>
       <FailedCancels orders={orders} portfolio={portfolio} />
@@ -53,7 +49,7 @@ export const Orders = ({ marketId, orders, portfolio, trading }: Props) => {
           action="Cancel them"
           task={trading.cancelingAll}
           onConfirm={() => trading.cancelAll(marketId)}
-          onClose={done}
+          onClose={() => isAsked.value = false}
         >
           <p>
             Every open order of the account in {marketId}, whoever placed it. Positions, and what closes them by itself, stay.

@@ -160,8 +160,6 @@ export const Positions = ({ positions, terms, trading, triggers }: Props) => {
   const triggersOf = (marketId: string): ReadonlyArray<Contract.TriggerPair> => triggers.filter((each) => each.marketId === marketId)
   const done = (): void => {
     asked.value = undefined
-    trading.closing.clear()
-    trading.exiting.clear()
   }
   return (
     <>
