@@ -162,9 +162,11 @@ test("announced terms are told beside the present ones, those that change alone 
     "Initial margin": "10.00\u00a0%, now 5.00\u00a0%",
     "Maintenance margin tiers": "2.50\u00a0% from 0.00, 5.00\u00a0% from 1,500.00, now 2.50\u00a0% from 0.00",
     "Max leverage": "10x, now 20x",
-    "Funding interval": "28800 s, now 3600 s",
+    "Funding interval": "8 h, now 1 h",
     "Funding cap": "0.7500\u00a0%, now 4.0000\u00a0%"
   })
+  const sooner = Announced({ market: { ...now, announced: { ...now, effectiveAtEpochMs: 0, fundingIntervalMs: 90_000 } } })
+  expect(elements(sooner, "dd").map(textOf)).toEqual(["90 s, now 1 h"])
   for (const market of [now, { ...now, announced: { ...now, logoUrl: "b" } }]) expect(Announced({ market })).toBeNull()
 })
 

@@ -14,6 +14,8 @@ export interface Change {
   readonly next: string
 }
 
+const hourMs = 3_600_000
+
 /** The unit with which a term's name ends. */
 const unit = /(?:Bps|E9|Ms|X)$/
 
@@ -30,7 +32,7 @@ const shown = (term: string, value: Announced[Term]): string => {
     case "E9":
       return percent(text, 9, 4)
     case "Ms":
-      return `${Number(text) / 1_000} s`
+      return Number(text) % hourMs === 0 ? `${Number(text) / hourMs} h` : `${Number(text) / 1_000} s`
     case "X":
       return `${text}x`
     default:
