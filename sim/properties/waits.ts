@@ -1,7 +1,8 @@
 /**
  * Safety (contract). A read that waits for changes of an account is refused for too many waits only where four other requests of that
- * account may be waiting, or three where it comes with a key that may not trade and none of them may: one place is for those that may. Waits of other accounts
- * exclude nobody. A request may wait from when the process takes it up until its client is answered; one whose client has left, or that arrived twice, may wait for as long as the process lives.
+ * account may be waiting, or three where it comes with a key that may not trade and none of them may: one place is for those that may.
+ * Waits of other accounts exclude nobody. A request may wait from when the process takes it up until its client is answered; one whose
+ * client has left, or that arrived twice, may wait for as long as the process lives.
  */
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { sha256 } from "../reading/Identity.js"

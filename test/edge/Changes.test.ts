@@ -252,7 +252,7 @@ describe("whoever asks for changes", () => {
       const changes = at(7, clock)
       let isGood = true
       const wait = { ...quiet, forMs: 2_500, endsAtEpochMs: 2_100, isOver: () => !isGood }
-      const begin = (account: number) => Effect.fork(changes.read(asked(7, account), wait))
+      const begin = (account: number, mayTrade = true) => Effect.fork(changes.read(asked(7, account), { ...wait, mayTrade }))
       const fibers = [yield* begin(0), yield* begin(0), yield* begin(1)]
       yield* TestClock.adjust(2_000)
       expect(changes.waiting).toBe(3)
@@ -261,9 +261,9 @@ describe("whoever asks for changes", () => {
       yield* TestClock.adjust(100)
       expect(changes.waiting).toBe(0)
       isGood = true
-      const first = yield* begin(0)
+      const first = yield* begin(0, false)
       yield* Effect.yieldNow()
-      // The last place is for who may trade.
+      // One place is for who may trade.
       expect(yield* changes.read(asked(7), { ...wait, mayTrade: false })).toEqual({ without: "room", of: "account" })
       const second = yield* begin(0)
       yield* Effect.yieldNow()

@@ -1,4 +1,5 @@
 /** The current place: the part of the address after `#`, so that one document serves all pages. */
+import { marketIdPattern } from "../../client/venue/MarketId.js"
 
 export const pages = ["portfolio", "markets", "market", "leaderboard", "funds", "keys", "passkeys", "security", "connect"] as const
 export type Page = (typeof pages)[number]
@@ -28,10 +29,8 @@ const decoded = (text: string): string => {
   }
 }
 
-/** A market's id: any other text of a link would stand as the heading and the window's title of a page of the venue. */
-const marketIdPattern = /^([A-Z0-9]{1,12}-){2}PERP$/
-
 const place = (page: Page, detail: string): Place => {
+  // Any other text of a link would stand as the heading and the window's title of a page of the venue.
   const marketId = page === "market" && marketIdPattern.test(detail) ? detail : ""
   return {
     page: page === "market" && marketId === "" ? "markets" : page,
