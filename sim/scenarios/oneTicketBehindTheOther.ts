@@ -108,7 +108,7 @@ const rotatedAtTheEnd = (stage: Stage, who: Somebody): void => {
   const atEpochMs = stage.venueNow + soonMs
   const rotated = [0, repeatMs].map((afterMs) => {
     stage.stopClockAt(atEpochMs + afterMs)
-    return stage.done(stage.say(OwnerCalls.rotateTicket(OwnerCalls.stranger("three"), ticket)))["ticket"]
+    return stage.done(stage.say(OwnerCalls.rotateTicket(OwnerCalls.stranger("two"), ticket)))["ticket"]
   })
   stage.letClockGo()
   stage.is("the successor at the very end", rotated[1], rotated[0])
@@ -183,7 +183,7 @@ export const oneTicketBehindTheOther: Scenario = {
     endedForAnother(stage, three!)
     stage.deal(one!, two!, market, 1, 1_000)
     lastPlaceOfATrader(stage)
-    rotatedAtTheEnd(stage, three!)
+    rotatedAtTheEnd(stage, two!)
     diedBeforeItsNote(stage)
     stage.metrics()
     stage.audit()

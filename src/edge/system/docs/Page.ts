@@ -67,7 +67,7 @@ const introduction = (document: Document): Html =>
 <p>These pages are made from <a href="/openapi.json">/openapi.json</a> (OpenAPI 3.1). Examples expect the venue's address in
 <code>$VENUE</code>, an API key in <code>$API_KEY</code>, its account's id in <code>$ACCOUNT</code>
 (<a href="#getCurrentApiKey"><code>GET /v1/api-keys/current</code></a> tells it, to a session
-<a href="#getCurrentSession"><code>GET /v1/session</code></a>),
+<a href="#getCurrentSession"><code>GET /v1/auth/sessions/current</code></a>),
 an owner's <code>accessToken</code> in <code>$SESSION</code> and, for operators, the token in <code>$OPERATOR_TOKEN</code>.</p>`
 
 const method = ({ method: verb }: Described): Html => html`<span class="method ${verb}">${verb}</span>`
