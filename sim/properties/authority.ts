@@ -177,8 +177,8 @@ const onOwnRoute = (what: string, seen: Answered, authority: Authority | undefin
       : broken(`${what} is a session's where a key is asked for, and ${said}`)
   if (standing === "unsure") return holds
   if (isTurnedAway) return broken(`${what} has authority, and ${said}`)
-  const isOwners = codeOf(json) === "passkey_required"
-  if (isOwners && !(call.endpoint === "setProfile" && authority!.scopes !== undefined && hasOwner(model, authority!.account))) {
+  const isOwners = call.endpoint === "setProfile" && codeOf(json) === "passkey_required"
+  if (isOwners && (authority!.scopes === undefined || !hasOwner(model, authority!.account))) {
     return broken(`${what} needs no passkey, and ${said}`)
   }
   const lacks = authority!.scopes !== undefined && (authority!.scopes & scopeFor(call)) !== scopeFor(call)

@@ -303,9 +303,10 @@ const keptParts = 8
  * Checks a refusal for the account's part: all that ever spoke for an account may still count for it, and so may whoever is about to. Of
  * the part a quarter is for keys that may trade: who only reads leaves free what they do not have of it.
  */
-const shareVerdict = (state: State, family: NaiveFamily, id: string | undefined): Verdict => {
+const shareVerdict = (state: State, asker: Conversation, family: NaiveFamily, id: string | undefined): Verdict => {
   const { identity } = state.model!
-  const shown = [...state.lines.values()].flatMap(({ account, due, everShown }) => {
+  const others = [...state.lines.values()].filter((line) => line !== asker)
+  const shown = others.flatMap(({ account, due, everShown }) => {
     const asking = [...due.values()].flatMap(({ frame }) => frame._tag === "auth" ? familyOf(state, frame.ticket)?.family ?? [] : [])
     return account === undefined && asking.length === 0 ? [] : [[...everShown, ...asking]]
   })
@@ -339,7 +340,7 @@ const turnedAway = (
     const latestEpochMs = Math.max(atEpochMs, takenAtEpochMs, state.model!.atEpochMs)
     return isCurrent && latestEpochMs < goodUntil(family) ? broken(`is told that ${id} shows no good ticket`) : holds
   }
-  if (rejectionGuard === "account_share") return shareVerdict(state, family, id)
+  if (rejectionGuard === "account_share") return shareVerdict(state, line, family, id)
   const isOfOther = line.account !== undefined && line.account !== family.account
   if (code === invalid && !isOfOther) return broken(`is told that ${id} is another account's, and it is not`)
   const lacksScope = (family.scopes & mayRead) === 0 || (isToCancel && (family.scopes & mayTrade) === 0)
