@@ -1,8 +1,8 @@
 /** Closing positions by triggers and at once, and orders that rest beside that: the class over the real edge and engine in this process. */
 import { afterEach, expect, test } from "vitest"
-import { Perpetuum } from "../../src/client/ccxt/Perpetuum.js"
-import { closeAll, serve } from "../edge/http/NodeServed.js"
-import { LiveVenue, symbol } from "../edge/LiveVenue.js"
+import { closeAll } from "../edge/http/NodeServed.js"
+import { symbol } from "../edge/LiveVenue.js"
+import { twoAccounts } from "./Loaded.js"
 
 afterEach(closeAll)
 
@@ -12,11 +12,7 @@ const triggersPath = "v1/accounts/{accountId}/triggers"
  * A venue with an account that trades and another as its counterparty, each with the class; `same` is another client of the first account.
  */
 const opened = async () => {
-  const venue = LiveVenue.make()
-  const traders = await venue.traders(2)
-  const baseURL = `http://127.0.0.1:${(await serve(venue.application)).port}`
-  const made = (at: number) => new Perpetuum({ apiKey: traders[at]!.key, baseURL, enableRateLimit: false, options: { retryDelayMs: 1 } })
-  const [exchange, other, same] = [made(0), made(1), made(0)]
+  const { exchange, other, same } = await twoAccounts()
   const buy = async (amount: number, params: object = {}): Promise<void> => {
     await other.createOrder(symbol, "limit", "sell", amount, 100)
     expect(await exchange.createOrder(symbol, "limit", "buy", amount, 100, params)).toMatchObject({ status: "closed" })

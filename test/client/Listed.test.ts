@@ -1,10 +1,10 @@
 /** Markets that are listed or changed after the class has read them: the class over the real edge and engine in this process. */
 import { BadSymbol, ExchangeNotAvailable } from "ccxt"
 import { afterEach, expect, test } from "vitest"
-import { Perpetuum } from "../../src/client/ccxt/Perpetuum.js"
-import { closeAll, serve } from "../edge/http/NodeServed.js"
-import { LiveVenue, symbol } from "../edge/LiveVenue.js"
+import { closeAll } from "../edge/http/NodeServed.js"
+import { symbol } from "../edge/LiveVenue.js"
 import { parameters } from "../engine/drive.js"
+import { twoAccounts } from "./Loaded.js"
 
 afterEach(closeAll)
 
@@ -12,11 +12,7 @@ const listed = "DOG/USDC:USDC"
 
 /** A venue with two accounts, each with the class, which has read the markets. */
 const opened = async () => {
-  const venue = LiveVenue.make()
-  const traders = await venue.traders(2)
-  const baseURL = `http://127.0.0.1:${(await serve(venue.application)).port}`
-  const made = (at: number) => new Perpetuum({ apiKey: traders[at]!.key, baseURL, enableRateLimit: false, options: { retryDelayMs: 1 } })
-  const [exchange, other, same] = [made(0), made(1), made(0)]
+  const { exchange, other, same, venue } = await twoAccounts()
   await exchange.loadMarkets()
   /** The other program of the account buys in a market. */
   const buys = async (of: string, amount: number) => {
