@@ -95,7 +95,7 @@ describe("what close() ends", () => {
     expect(venue.seen.map(({ url }) => url.split(/[/?]/).at(url.includes("?") ? -2 : -1))).toEqual(["orders", "outcomes", "fence"])
   })
 
-  test("a command that reads what it needs is not sent after that", async () => {
+  test("a command that reads what it needs is not sent after that, and nothing is watched", async () => {
     for (
       const call of [
         place,
@@ -105,7 +105,16 @@ describe("what close() ends", () => {
         (exchange: Perpetuum) => exchange.cancelOrders(["ord_1"], symbol),
         (exchange: Perpetuum) => exchange.editOrder("ord_1", symbol, "limit", undefined, 1),
         (exchange: Perpetuum) => exchange.setLeverage(5, symbol),
-        (exchange: Perpetuum) => exchange.createStopLossOrder(symbol, "market", "sell", 1, undefined, 90)
+        (exchange: Perpetuum) => exchange.createStopLossOrder(symbol, "market", "sell", 1, undefined, 90),
+        // Nor is a stream connected for what watches.
+        (exchange: Perpetuum) => exchange.watchOrderBook(symbol),
+        (exchange: Perpetuum) => exchange.watchTrades(symbol),
+        (exchange: Perpetuum) => exchange.watchTicker(symbol),
+        (exchange: Perpetuum) => exchange.watchOHLCV(symbol),
+        (exchange: Perpetuum) => exchange.watchOrders(symbol),
+        (exchange: Perpetuum) => exchange.watchMyTrades(symbol),
+        (exchange: Perpetuum) => exchange.watchPositions([symbol]),
+        (exchange: Perpetuum) => exchange.watchBalance()
       ]
     ) {
       const exchange = made()

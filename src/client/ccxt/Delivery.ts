@@ -252,7 +252,7 @@ export class Delivery extends Exchange {
    */
   private async repeat(request: Request, lost: () => void, sent: Sending = {}): Promise<unknown> {
     const [path, api, method, params, headers, body, config] = request
-    // What finds out an outcome goes on when this is closed.
+    // What finds out an outcome goes on when this is closed, unless it has to wait.
     const { sentAtEpochMs = this.milliseconds(), stillOpen = () => {} } = sent
     const attempts = this.safeInteger(config, "attempts", api === "system" ? 1 : this.safeInteger(this.options, "maxAttempts", 1))
     for (let attempt = 1;; attempt++) {
@@ -491,9 +491,13 @@ export class Delivery extends Exchange {
   /** The API key's account; the venue is asked only once, also by calls that need it at the same time, and again where that failed. */
   async loadAccountId(): Promise<string> {
     if (this.accountId !== undefined && this.accountId !== "") return this.accountId
-    return await (this.askedAccountId ??= this.askAccountId().finally(() => {
-      this.askedAccountId = undefined
-    }))
+    const asked = this.askedAccountId ??= this.askAccountId()
+    try {
+      return await asked
+    } finally {
+      // Behind `close()` another one may have begun.
+      if (this.askedAccountId === asked) this.askedAccountId = undefined
+    }
   }
 
   private async askAccountId(): Promise<string> {

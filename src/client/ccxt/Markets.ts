@@ -284,9 +284,13 @@ export class Markets extends Delivery {
    */
   override async loadMarkets(reload = false, params: Dict = {}): ReturnType<Delivery["loadMarkets"]> {
     if (!reload && this.markets !== undefined && this.markets_by_id !== undefined) return this.markets
-    return await (this.loading ??= this.loadMarketsHelper(reload, params).finally(() => {
-      this.loading = undefined
-    }))
+    const loading = this.loading ??= this.loadMarketsHelper(reload, params)
+    try {
+      return await loading
+    } finally {
+      // Behind `close()` another one may have begun.
+      if (this.loading === loading) this.loading = undefined
+    }
   }
 
   protected override endCalls(): void {

@@ -70,7 +70,7 @@ export class Watching extends Triggers {
    */
   override async watchOrderBook(symbol: string, limit: Int = undefined, params: Dict = {}): Promise<OrderBook> {
     this.takesNone("watchOrderBook", params)
-    const market = await this.loadMarket(symbol)
+    const market = await this.beforehand(() => this.loadMarket(symbol))
     const news = this.newsOf<BookFeed>(`book:${market.id!}`, (into) => void this.followBook(market, into))
     for (;;) {
       const [feed] = await news.next(undefined)
@@ -82,7 +82,7 @@ export class Watching extends Triggers {
   /** Public trades, oldest first; the first call returns the latest hundred. */
   override async watchTrades(symbol: string, since: Int = undefined, limit: Int = undefined, params: Dict = {}): Promise<Array<Trade>> {
     this.takesNone("watchTrades", params)
-    const market = await this.loadMarket(symbol)
+    const market = await this.beforehand(() => this.loadMarket(symbol))
     const news = this.streamed("market.trades", market,
       (event, progress) =>
         unseen(event, event.data as ReadonlyArray<Contract.Trade>, progress).map((trade) =>
@@ -94,7 +94,7 @@ export class Watching extends Triggers {
   /** The daily figures, mark and index, each time that they change. For best bid and offer see `watchOrderBook`. */
   override async watchTicker(symbol: string, params: Dict = {}): Promise<Ticker> {
     this.takesNone("watchTicker", params)
-    const market = await this.loadMarket(symbol)
+    const market = await this.beforehand(() => this.loadMarket(symbol))
     const news = this.streamed("market.ticker", market,
       ({ data }) => listOf<Contract.Stats>(data).map((stats) => ["ticker", market.symbol, this.statsTicker(stats, market)] as const))
     return (await news.next(undefined)).at(-1)!
@@ -112,7 +112,7 @@ export class Watching extends Triggers {
     params: Dict = {}
   ): Promise<Array<OHLCV>> {
     this.takesNone("watchOHLCV", this.omit(params, "price"))
-    const market = await this.loadMarket(symbol)
+    const market = await this.beforehand(() => this.loadMarket(symbol))
     const which = { timeframe: this.safeString(this.timeframes, timeframe, timeframe), series: this.safeString(params, "price", "trade") }
     const news = this.streamed("market.candles", market,
       ({ data }) =>
@@ -131,7 +131,7 @@ export class Watching extends Triggers {
     params: Dict = {}
   ): Promise<Array<Order>> {
     this.takesNone("watchOrders", params)
-    const only = await this.marketOf(symbol)
+    const only = await this.beforehand(() => this.marketOf(symbol))
     const news = this.streamed("account.orders", undefined, ({ data }) =>
       (data as ReadonlyArray<Contract.Order>).map((order) => {
         const parsed = this.parseOrder(order)
@@ -149,7 +149,7 @@ export class Watching extends Triggers {
     params: Dict = {}
   ): Promise<Array<Trade>> {
     this.takesNone("watchMyTrades", params)
-    const only = await this.marketOf(symbol)
+    const only = await this.beforehand(() => this.marketOf(symbol))
     const news = this.streamed("account.fills", undefined,
       (event, progress) =>
         unseen(event, event.data as ReadonlyArray<Contract.Fill>, progress).map((fill) => {
@@ -172,7 +172,7 @@ export class Watching extends Triggers {
     params: Dict = {}
   ): Promise<Array<Position>> {
     this.takesNone("watchPositions", params)
-    const chosen = await this.chosen(symbols)
+    const chosen = await this.beforehand(() => this.chosen(symbols))
     // As elsewhere in the library, an empty list stands for all.
     const wanted = symbols === undefined || symbols.length === 0 ? undefined : chosen
     const told = (position: Dict & { readonly marketId: string }): Told<Position> => {
@@ -191,7 +191,7 @@ export class Watching extends Triggers {
   /** The account's money, each time that it changes. */
   override async watchBalance(params: Dict = {}): Promise<Balances> {
     this.takesNone("watchBalance", params)
-    await this.loadMarkets()
+    await this.beforehand(() => this.loadMarkets())
     const news = this.streamed("account.balance", undefined,
       ({ data }) => listOf<Contract.Balance>(data).map((info) => ["balance", "", this.parseBalance({ info })] as const))
     return (await news.next(undefined)).at(-1)!
@@ -206,6 +206,8 @@ export class Watching extends Triggers {
     const client = this.venueClient
     this.venueClient = undefined
     this.endCalls()
+    // A restore that happens before the next watching is noticed by nobody.
+    this.idsByName.clear()
     for (const news of this.watched.values()) news.fail(this.closed())
     this.watched.clear()
     await client?.close()
@@ -217,6 +219,14 @@ export class Watching extends Triggers {
     const { isTrigger, rest } = Closing.askedFor(params)
     const odd = isTrigger ? "trigger" : Closing.firstGiven(rest)
     if (odd !== undefined) throw new NotSupported(`${this.id} ${method}() does not take ${odd}`)
+  }
+
+  /** What a watch method reads before it connects: where this is closed meanwhile, it connects nowhere. */
+  private async beforehand<A>(read: () => Promise<A>): Promise<A> {
+    const stillOpen = this.stillOpen()
+    const made = await read()
+    stillOpen()
+    return made
   }
 
   /** Whether calls return everything held rather than only what is new, as the library's `newUpdates` option has it. */
@@ -312,7 +322,7 @@ export class Watching extends Triggers {
         at++
       } catch (error) {
         if (this.watched.get(key) !== into as AnyNews) return
-        if (error instanceof NetworkError) await this.sleep(askAgainMs)
+        if (error instanceof NetworkError) await this.pause(askAgainMs).catch(() => {})
         else if (error instanceof OrderNotFound) {
           // How an order has ended that the venue does not know cannot be reported; it is not returned as an open one any more.
           if (into.get(id) === order) into.drop(id)

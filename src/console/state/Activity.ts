@@ -13,7 +13,7 @@ export class Activity extends Listing<SecurityEvent> {
 
   /** Signs out all other sessions; returns whether that succeeded. The events are read again, since this is one of them. */
   async signOutElsewhere(): Promise<boolean> {
-    return await this.ending.run(() => this.client.endOtherSessions(), () => this.list.load()) !== undefined
+    return await this.ending.run(() => this.client.endOtherSessions(), () => this.refresh()) !== undefined
   }
 
   override clear(): void {
