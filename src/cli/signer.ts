@@ -6,9 +6,11 @@
  */
 import * as Cli from "@effect/cli/Command"
 import * as CliOptions from "@effect/cli/Options"
+import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Runtime from "effect/Runtime"
 import { type Application, Listener } from "../edge/http/Listener.js"
 import * as NodeListener from "../edge/http/NodeListener.js"
@@ -27,6 +29,9 @@ import { Ended, unreadableCode, usage } from "./Exit.js"
 import { runTool } from "./Tool.js"
 
 const cannotListenCode = 1
+
+/** How refusals end that may come of a file which is another user's. */
+const isOfAnother = /\b(?:EACCES|EPERM|SQLITE_CANTOPEN|SQLITE_READONLY)/
 
 /** Most connections: the venue and its operators need no more than a handful. */
 const mostConnections = 64
@@ -63,7 +68,9 @@ const command = Cli.make("signer", options, ({ data, host, port }) =>
       return yield* usage("to listen beyond this machine it needs TLS_CERT and TLS_KEY: its token would be read on the way")
     }
     const served = tls === undefined ? undefined : yield* NodeTls.load(tls.certFile, tls.keyFile)
-    const store = NodeKeyStore.layer({ directory: data, secret, environment: signer.custody.environment })
+    const { environment } = signer.custody
+    const isEnvironmentSet = Option.isSome(yield* Config.option(Config.string("VENUE_ENVIRONMENT")))
+    const store = NodeKeyStore.layer({ directory: data, secret, environment, isEnvironmentSet })
     const keys = Signer.layer(signer).pipe(Layer.provide(Layer.merge(store, NodePasskeyVerifier.layer)))
     const listener = NodeListener.layer({
       ...NodeListener.defaults,
@@ -87,8 +94,8 @@ const command = Cli.make("signer", options, ({ data, host, port }) =>
     inWords,
     Effect.catchTags({
       SettingRefused: ({ message }) => usage(message),
-      StoreRefused: ({ message }) => {
-        const remedy = toldUnusable(data, ["."], "signer")
+      StoreRefused: ({ message, setting }) => {
+        const remedy = setting === undefined && isOfAnother.test(message) ? toldUnusable(data, ["."], "signer") : undefined
         return new Ended({ code: unreadableCode, text: remedy === undefined ? message : `${message}: ${remedy}` })
       },
       ListenError: ({ message }) => new Ended({ code: cannotListenCode, text: message })

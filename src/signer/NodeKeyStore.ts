@@ -24,8 +24,10 @@ export interface Options {
   readonly secret: Redacted.Redacted
   /** log2 of scrypt's cost parameter for a new directory. */
   readonly costLog2?: number
-  /** The environment whose keys these are, where nothing else holds it: a directory without one takes it. */
+  /** The environment whose keys these are, where nothing else holds it. */
   readonly environment?: string
+  /** Whether a directory of before 0.8.0, which has none, takes it: nobody means the default by leaving the setting out. */
+  readonly isEnvironmentSet?: boolean
 }
 
 const format = 1
@@ -136,14 +138,14 @@ const noted = (writing: Promise<void>): Promise<void> =>
   })
 
 /** The key for an existing header, if the secret and the environment are those with which it was made. */
-const keyOf = async (file: string, { directory, environment, secret }: Options): Promise<Buffer> => {
+const keyOf = async (file: string, { directory, environment, isEnvironmentSet = true, secret }: Options): Promise<Buffer> => {
   const read = Schema.decodeUnknownEither(Header)(fs.readFileSync(file, "utf8"))
   if (Either.isLeft(read)) return refuse(`${file} is damaged, or of a newer version: the keys beside it cannot be opened without it`)
   const { check, costLog2, environment: held, salt } = read.right
   if (held !== undefined && environment !== undefined && held !== environment) {
     return refuse(
       `the keys in ${directory} are of a signer in ${held}, as ${file} says, and VENUE_ENVIRONMENT is ${environment}: set it to ${held}, `
-        + "or give this signer a directory of its own",
+        + `or give this signer a directory of its own. Where the file has it by mistake, "environment" may be corrected in it by hand`,
       "VENUE_ENVIRONMENT"
     )
   }
@@ -151,7 +153,8 @@ const keyOf = async (file: string, { directory, environment, secret }: Options):
   if (unseal(key, headerName, Buffer.from(check, "base64url")) === undefined) {
     return refuse(`SIGNER_SECRET is not the one that the keys in ${directory} are sealed with, or ${file} is damaged`, "SIGNER_SECRET")
   }
-  if (held === undefined && environment !== undefined) await noted(writeHeader(directory, file, { ...read.right, environment }))
+  if (held === undefined && environment !== undefined && isEnvironmentSet)
+    await noted(writeHeader(directory, file, { ...read.right, environment }))
   return key
 }
 

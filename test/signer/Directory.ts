@@ -25,8 +25,18 @@ export const settings: Signer.Settings = { custody, limits, site: { publicOrigin
 /** Cheap to guess, so the tests are fast. */
 const costLog2 = 10
 
-export const storeIn = (directory: string, withSecret = secret, environment?: string): Layer.Layer<KeyStore, StoreRefused> =>
-  NodeKeyStore.layer({ directory, secret: Redacted.make(withSecret), costLog2, ...(environment === undefined ? {} : { environment }) })
+export const storeIn = (
+  directory: string,
+  withSecret = secret,
+  environment?: string,
+  isEnvironmentSet = true
+): Layer.Layer<KeyStore, StoreRefused> =>
+  NodeKeyStore.layer({
+    directory,
+    secret: Redacted.make(withSecret),
+    costLog2,
+    ...(environment === undefined ? {} : { environment, isEnvironmentSet })
+  })
 
 /** A signer in this process over a store. */
 export const over = (store: Layer.Layer<KeyStore, StoreRefused>, by = settings): Effect.Effect<Service, StoreRefused, Scope.Scope> =>

@@ -102,6 +102,8 @@ describe("a directory of keys", () => {
       expect(first.environment).toBe(undefined)
       // A start that is refused leaves it free.
       yield* Effect.flip(Effect.scoped(over(storeIn(directory, "a secret of somebody else's", "staging"))))
+      // So does one for which nobody has set it.
+      yield* Effect.scoped(over(storeIn(directory, secret, "development", false)))
       expect(held()).toEqual(first)
       yield* opened("production")
       expect(held()).toEqual({ ...first, environment: "production" })
@@ -109,7 +111,8 @@ describe("a directory of keys", () => {
       const { message, setting } = yield* Effect.flip(opened("staging"))
       expect(setting).toBe("VENUE_ENVIRONMENT")
       expect(message).toBe(`the keys in ${directory} are of a signer in production, as ${header} says, and VENUE_ENVIRONMENT is staging: `
-        + "set it to production, or give this signer a directory of its own")
+        + "set it to production, or give this signer a directory of its own. Where the file has it by mistake, \"environment\" may be "
+        + "corrected in it by hand")
       expect(filesIn(directory)).toStrictEqual(before)
       yield* opened("production")
       yield* opened()

@@ -53,7 +53,7 @@ export const make = (
       : within(journal, wanted, first, others)
     if (others !== undefined && (from < first || to < first)) return yield* Others.refused(others)
     if (from > last) return yield* behindEnd(last)
-    if (to < from) return yield* usage("no record is between --from and --to")
+    if (to < from) return yield* usage("no record is in that stretch")
     const range = { from, to: Math.min(to, last) }
     const contents = yield* redact === undefined
       ? Collect.collect(range, capacity)

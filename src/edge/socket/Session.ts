@@ -407,7 +407,14 @@ export class Session implements Conversation {
   /** Whether the connection may speak for an account. One that has closed may not: nothing would report that its place is free again. */
   private joins(authority: Authority): boolean {
     if (this.isClosed) return false
-    if (this.counted !== undefined) return true
+    if (this.counted !== undefined) {
+      // It counts as a trading key's from when it first shows the ticket of one: it has one of the places that are kept for these.
+      if (authority.isOfTradingKey && !this.counted.isOfTradingKey) {
+        this.setting.becomes(this.counted, authority)
+        this.counted = authority
+      }
+      return true
+    }
     if (!this.setting.joins(authority)) return false
     this.account = authority.account
     this.counted = authority

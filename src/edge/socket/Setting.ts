@@ -156,6 +156,8 @@ export interface Setting {
   readonly mayJoin: (joining: Joining) => boolean
   /** The same; if so, it counts as one of that account's until it leaves. */
   readonly joins: (joining: Joining) => boolean
+  /** A connection that joined by one authority counts as one of another of the same account from now on. */
+  readonly becomes: (joined: Joining, other: Joining) => void
   /** A connection no longer counts as one of an account's; it joined as given. */
   readonly leaves: (joined: Joining) => void
   /**

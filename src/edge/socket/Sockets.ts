@@ -153,6 +153,11 @@ class Sessions {
     return may
   }
 
+  becomes(joined: Joining, other: Joining): void {
+    this.count(joined, -1)
+    this.count(other, 1)
+  }
+
   leaves(joined: Joining): void {
     this.count(joined, -1)
   }
@@ -279,7 +284,7 @@ export const begin = (
 /** The stream, as an application has it. */
 export const make = (parts: Parts): Required<Pick<Application, "open">> => {
   const { handle, random, room, runtime, services, stage, streams: { hub, payloads, replays, retention, sessions, starts } } = parts
-  const { barrier, environment, metrics, now, state } = services
+  const { barrier, environment, metrics, nextRequestId, now, state } = services
   const disconnects = new Disconnects(services, stage, runtime)
   const heard = new Windows(room.messagesTogether ?? bounds.connectionsWorthOfFrames * room.messagesPerSecond, heardMs)
   const setting: Setting = {
@@ -293,7 +298,7 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
     tickets: services.identity.tickets,
     now,
     decidedAt: () => decidedAt(services),
-    nextRequestId: services.nextRequestId,
+    nextRequestId,
     defect: (cause) =>
       void Runtime.runFork(runtime)(Effect.logError("A connection of the stream met a defect, and was ended", Cause.die(cause))),
     refused: (name) => metrics.refused(name),
@@ -303,6 +308,7 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
     disconnects,
     mayJoin: (joining) => sessions.mayJoin(joining),
     joins: (joining) => sessions.joins(joining),
+    becomes: (joined, other) => sessions.becomes(joined, other),
     leaves: (joined) => sessions.leaves(joined),
     addressOf: (from) => clientAddress(from, services.trustedProxies),
     used: (apiKey, address) => noteUse(services, apiKey, address),
@@ -336,8 +342,7 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
     const { name, status } = failure.description
     byStatus.set(status, (byStatus.get(status) ?? 0) + 1)
     metrics.refused(name)
-    const headers = { ...told, ...Errors.headersOf(failure) }
-    return { refused: Errors.response(familyOf(asked), failure, services.nextRequestId(), now(), headers) }
+    return { refused: Errors.response(familyOf(asked), failure, nextRequestId(), now(), { ...told, ...Errors.headersOf(failure) }) }
   }
   return {
     open: (request: UpgradeRequest): Opening => {

@@ -820,7 +820,7 @@ describe("the stream", () => {
       expect(await enter(second!)).toBe("account_share")
     })
 
-    test("are anybody's but for what trading keys do not have of their quarter, and each is counted as what it began as", async () => {
+    test("are anybody's but for what trading keys do not have of their quarter, and each is counted as a trading key's from its first ticket of one", async () => {
       const small = LiveVenue.make(undefined, { room: { connections: 16 } })
       const [one] = await small.traders(1) as [Trader]
       const reader = readerOf(small, one)
@@ -831,13 +831,13 @@ describe("the stream", () => {
       const [trading, reading] = [new Client(small), new Client(small)]
       expect([await enter(one, trading), await enter(reader, reading)]).toEqual(["auth_ok", "auth_ok"])
       expect([await enter(reader), await enter(reader), await enter(reader)]).toEqual(["auth_ok", "auth_ok", "account_share"])
-      // Another key's ticket on the same connection changes nothing of that: the place is a reader's, and free for one again.
+      // One of them becomes the trading key's, whose first one leaves: its place is anybody's, since the trading key has another.
       expect(await enter(one, reading)).toBe("auth_ok")
-      reading.leave()
-      expect([await enter(reader), await enter(reader)]).toEqual(["auth_ok", "account_share"])
-      // Nor does one that only reads on the trading key's connection: its place is kept once it has left.
-      expect(await enter(reader, trading)).toBe("auth_ok")
       trading.leave()
+      expect([await enter(reader), await enter(reader)]).toEqual(["auth_ok", "account_share"])
+      // It stays the trading key's behind a ticket that only reads: once it has left, its place is kept.
+      expect(await enter(reader, reading)).toBe("auth_ok")
+      reading.leave()
       expect([await enter(reader), await enter(one)]).toEqual(["account_share", "auth_ok"])
     })
 
