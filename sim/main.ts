@@ -292,7 +292,10 @@ const ofBoth = (options: Arguments, [first, second]: readonly [Heard, Heard], pl
     }
     if (a?.endsWith(" failed") === true) {
       const seed = a.split(" ")[0]!
-      return runAll({ ...options, twice: false, seeds: [seed] })
+      const code = runAll({ ...options, twice: false, seeds: [seed] })
+      if (code !== exitCodes.clean) return code
+      print(`FAILED seed ${seed}: it fails in both processes, and not when it runs alone: what ran before it there has left something`)
+      return first.code
     }
   }
   if (first.code !== 0) return first.code
