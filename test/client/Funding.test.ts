@@ -2,6 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import { afterAll, beforeAll } from "vitest"
 import { Perpetuum } from "../../src/client/ccxt/Perpetuum.js"
+import { loadedOver } from "./Loaded.js"
 import { answered, market, ScriptedVenue } from "./ScriptedVenue.js"
 
 const symbol = "BTC/USDC:USDC"
@@ -73,14 +74,7 @@ describe("an account's own payments", () => {
 
   beforeAll(async () => {
     venue = await ScriptedVenue.start()
-    exchange = new Perpetuum({
-      hostname: `127.0.0.1:${venue.port}`,
-      apiKey: "pk_development_k_s",
-      accountId: "acc_1",
-      enableRateLimit: false
-    })
-    venue.script(answered([market, { ...market, id: "ETH-USDC-PERP", symbol: "ETH/USDC:USDC", base: "ETH" }]))
-    await exchange.loadMarkets()
+    exchange = await loadedOver(venue, [market, { ...market, id: "ETH-USDC-PERP", symbol: "ETH/USDC:USDC", base: "ETH" }])
   })
 
   afterAll(() => venue.stop())

@@ -4,8 +4,8 @@ import { serve } from "../edge/http/NodeServed.js"
 import { LiveVenue } from "../edge/LiveVenue.js"
 import { answered, market, type ScriptedVenue } from "./ScriptedVenue.js"
 
-/** That of an account over a scripted venue, with its one market loaded. It asks once, and is told of every failure. */
-export const loadedOver = async (venue: ScriptedVenue): Promise<Perpetuum> => {
+/** That of an account over a scripted venue, with its markets loaded, one if no others are given. It asks once, and is told of every failure. */
+export const loadedOver = async (venue: ScriptedVenue, markets: ReadonlyArray<object> = [market]): Promise<Perpetuum> => {
   const exchange = new Perpetuum({
     hostname: `127.0.0.1:${venue.port}`,
     apiKey: "pk_development_k_s",
@@ -13,7 +13,7 @@ export const loadedOver = async (venue: ScriptedVenue): Promise<Perpetuum> => {
     enableRateLimit: false,
     options: { maxAttempts: 1 }
   })
-  venue.script(answered([market]))
+  venue.script(answered(markets))
   await exchange.loadMarkets()
   return exchange
 }

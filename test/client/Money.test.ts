@@ -1,7 +1,8 @@
 /** Deposits and the account's ledger, as a venue tells them page by page, the newest first. */
 import { describe, expect, it } from "@effect/vitest"
 import { afterAll, beforeAll } from "vitest"
-import { Perpetuum } from "../../src/client/ccxt/Perpetuum.js"
+import type { Perpetuum } from "../../src/client/ccxt/Perpetuum.js"
+import { loadedOver } from "./Loaded.js"
 import { answered, market, ScriptedVenue } from "./ScriptedVenue.js"
 import * as Structures from "./Structures.js"
 
@@ -15,14 +16,7 @@ describe("of an account's money", () => {
 
   beforeAll(async () => {
     venue = await ScriptedVenue.start()
-    exchange = new Perpetuum({
-      hostname: `127.0.0.1:${venue.port}`,
-      apiKey: "pk_development_k_s",
-      accountId: "acc_1",
-      enableRateLimit: false
-    })
-    venue.script(answered([market]))
-    await exchange.loadMarkets()
+    exchange = await loadedOver(venue)
   })
 
   afterAll(() => venue.stop())

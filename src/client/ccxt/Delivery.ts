@@ -11,6 +11,7 @@ import { isOf, nativeVersion } from "../venue/Rest.js"
 import { Allowance } from "./Allowance.js"
 import * as Description from "./Description.js"
 import { errorOf, isRefused, NothingDone, OutcomeUnknown } from "./Refusals.js"
+import { Shared } from "./Shared.js"
 
 /** One HTTP request, in the library's own terms. */
 type Request = readonly [path: string, api: string, method: string, params: Dict, headers: unknown, body: unknown, config: object]
@@ -88,7 +89,7 @@ export class Delivery extends Exchange {
   /** How often this was closed. */
   private closings = 0
   /** The request for the key's account, while it is under way. */
-  private askedAccountId: Promise<string> | undefined
+  private readonly askedAccountId = new Shared<string>()
 
   /** Where the venue is, without a slash at the end. */
   protected venueUrl(): string {
@@ -139,8 +140,7 @@ export class Delivery extends Exchange {
   /** Ends what waits, and every command before it is sent or sent again, and every read before it is repeated. */
   protected endCalls(): void {
     this.closings++
-    // Later calls do not share the end of one that ends now.
-    this.askedAccountId = undefined
+    this.askedAccountId.leave()
     for (const end of this.waits) end(this.closed())
   }
 
@@ -425,16 +425,21 @@ export class Delivery extends Exchange {
     )
   }
 
+  /** Reads what a call needs before it acts, or watches: the call ends where this is closed meanwhile. */
+  protected async beforehand<A>(read: () => Promise<A>): Promise<A> {
+    const stillOpen = this.stillOpen()
+    const made = await read()
+    stillOpen()
+    return made
+  }
+
   /**
    * Reads what is needed to build a command, which ends where this is closed meanwhile. Under a key of the caller's an earlier call may
    * have been decided, which stays unknown where the venue cannot be asked.
    */
   protected async prepared<A>(path: string, { idempotencyKey }: Dict, read: () => Promise<A>): Promise<A> {
-    const stillOpen = this.stillOpen()
     try {
-      const made = await read()
-      stillOpen()
-      return made
+      return await this.beforehand(read)
     } catch (cause) {
       if (idempotencyKey === undefined || cause instanceof OutcomeUnknown || !isTransport(cause)) throw cause
       throw this.unknownUnder(path, String(idempotencyKey), cause, cause)
@@ -491,13 +496,7 @@ export class Delivery extends Exchange {
   /** The API key's account; the venue is asked only once, also by calls that need it at the same time, and again where that failed. */
   async loadAccountId(): Promise<string> {
     if (this.accountId !== undefined && this.accountId !== "") return this.accountId
-    const asked = this.askedAccountId ??= this.askAccountId()
-    try {
-      return await asked
-    } finally {
-      // Behind `close()` another one may have begun.
-      if (this.askedAccountId === asked) this.askedAccountId = undefined
-    }
+    return await this.askedAccountId.join(() => this.askAccountId())
   }
 
   private async askAccountId(): Promise<string> {

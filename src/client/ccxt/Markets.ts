@@ -26,6 +26,7 @@ import {
 import { marketIdPattern } from "../venue/MarketId.js"
 import { Delivery } from "./Delivery.js"
 import * as Description from "./Description.js"
+import { Shared } from "./Shared.js"
 
 /** What is wanted of a listing: the name of its rows and of their time, and which of them. */
 interface Listed {
@@ -43,7 +44,7 @@ export class Markets extends Delivery {
   /** When the markets were last read anew for one that was not known. */
   private soughtAtEpochMs = -Infinity
   /** The markets, while they are read. */
-  private loading: ReturnType<Delivery["loadMarkets"]> | undefined
+  private readonly loading = new Shared<Awaited<ReturnType<Delivery["loadMarkets"]>>>()
 
   override describe(): Dict {
     const base: Dict = super.describe()
@@ -284,17 +285,11 @@ export class Markets extends Delivery {
    */
   override async loadMarkets(reload = false, params: Dict = {}): ReturnType<Delivery["loadMarkets"]> {
     if (!reload && this.markets !== undefined && this.markets_by_id !== undefined) return this.markets
-    const loading = this.loading ??= this.loadMarketsHelper(reload, params)
-    try {
-      return await loading
-    } finally {
-      // Behind `close()` another one may have begun.
-      if (this.loading === loading) this.loading = undefined
-    }
+    return await this.loading.join(() => this.loadMarketsHelper(reload, params))
   }
 
   protected override endCalls(): void {
-    this.loading = undefined
+    this.loading.leave()
     super.endCalls()
   }
 
@@ -306,7 +301,7 @@ export class Markets extends Delivery {
     await this.loadMarkets()
     if (symbol !== undefined && this.markets?.[symbol] === undefined && this.markets_by_id?.[symbol] === undefined) {
       const isDue = Math.abs(this.milliseconds() - this.soughtAtEpochMs) >= Description.seekAgainMs
-      if (isDue || this.loading !== undefined) {
+      if (isDue || this.loading.isUnderWay) {
         await this.loadMarkets(true)
         this.soughtAtEpochMs = this.milliseconds()
       }

@@ -221,14 +221,6 @@ export class Watching extends Triggers {
     if (odd !== undefined) throw new NotSupported(`${this.id} ${method}() does not take ${odd}`)
   }
 
-  /** What a watch method reads before it connects: where this is closed meanwhile, it connects nowhere. */
-  private async beforehand<A>(read: () => Promise<A>): Promise<A> {
-    const stillOpen = this.stillOpen()
-    const made = await read()
-    stillOpen()
-    return made
-  }
-
   /** Whether calls return everything held rather than only what is new, as the library's `newUpdates` option has it. */
   private isWhole(): boolean {
     return this.newUpdates === false
