@@ -130,6 +130,8 @@ export const signer: Config.Config<Signer.Settings> = settings.pipe(Config.mapOr
 /** The settings of a signer in a process of its own. */
 export interface ProcessConfig {
   readonly signer: Signer.Settings
+  /** Whether its environment was set, and is not the one that holds without. */
+  readonly isEnvironmentSet: boolean
   readonly secret: Redacted.Redacted
   readonly token: Redacted.Redacted
   readonly tls: TlsFiles | undefined
@@ -140,10 +142,17 @@ const set = <A>(name: string, found: Option.Option<A>): Found<A> =>
 
 export const processConfig: Config.Config<ProcessConfig> = Config.all({
   found: settings,
+  environment: Config.option(Config.string("VENUE_ENVIRONMENT")),
   secret: optionalSecret("SIGNER_SECRET"),
   token: optionalBearer("SIGNER_TOKEN")
 }).pipe(
-  Config.mapOrFail(({ found, secret, token }) =>
-    gathered({ signer: signerOf(found), secret: set("SIGNER_SECRET", secret), token: set("SIGNER_TOKEN", token), tls: tlsOf(found) })
+  Config.mapOrFail(({ environment, found, secret, token }) =>
+    gathered({
+      signer: signerOf(found),
+      isEnvironmentSet: Either.right(Option.isSome(environment)),
+      secret: set("SIGNER_SECRET", secret),
+      token: set("SIGNER_TOKEN", token),
+      tls: tlsOf(found)
+    })
   )
 )

@@ -6,11 +6,9 @@
  */
 import * as Cli from "@effect/cli/Command"
 import * as CliOptions from "@effect/cli/Options"
-import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
 import * as Runtime from "effect/Runtime"
 import { type Application, Listener } from "../edge/http/Listener.js"
 import * as NodeListener from "../edge/http/NodeListener.js"
@@ -30,8 +28,8 @@ import { runTool } from "./Tool.js"
 
 const cannotListenCode = 1
 
-/** How refusals end that may come of a file which is another user's. */
-const isOfAnother = /\b(?:EACCES|EPERM|SQLITE_CANTOPEN|SQLITE_READONLY)/
+/** Error codes that may come of a file which is another user's. */
+const isOfAnother = /^(?:EACCES|EPERM|SQLITE_CANTOPEN|SQLITE_READONLY)/
 
 /** Most connections: the venue and its operators need no more than a handful. */
 const mostConnections = 64
@@ -63,14 +61,12 @@ const applicationOf = (
 const command = Cli.make("signer", options, ({ data, host, port }) =>
   Effect.gen(function*() {
     if (port < 0 || port > 65_535) return yield* usage(`--port is ${port}: it must be a whole number from 0 to 65535`)
-    const { secret, signer, tls, token } = yield* processConfig
+    const { isEnvironmentSet, secret, signer, tls, token } = yield* processConfig
     if (tls === undefined && !isLoopback(host)) {
       return yield* usage("to listen beyond this machine it needs TLS_CERT and TLS_KEY: its token would be read on the way")
     }
     const served = tls === undefined ? undefined : yield* NodeTls.load(tls.certFile, tls.keyFile)
-    const { environment } = signer.custody
-    const isEnvironmentSet = Option.isSome(yield* Config.option(Config.string("VENUE_ENVIRONMENT")))
-    const store = NodeKeyStore.layer({ directory: data, secret, environment, isEnvironmentSet })
+    const store = NodeKeyStore.layer({ directory: data, secret, environment: signer.custody.environment, isEnvironmentSet })
     const keys = Signer.layer(signer).pipe(Layer.provide(Layer.merge(store, NodePasskeyVerifier.layer)))
     const listener = NodeListener.layer({
       ...NodeListener.defaults,
@@ -94,8 +90,8 @@ const command = Cli.make("signer", options, ({ data, host, port }) =>
     inWords,
     Effect.catchTags({
       SettingRefused: ({ message }) => usage(message),
-      StoreRefused: ({ message, setting }) => {
-        const remedy = setting === undefined && isOfAnother.test(message) ? toldUnusable(data, ["."], "signer") : undefined
+      StoreRefused: ({ code = "", message }) => {
+        const remedy = isOfAnother.test(code) ? toldUnusable(data, ["."], "signer") : undefined
         return new Ended({ code: unreadableCode, text: remedy === undefined ? message : `${message}: ${remedy}` })
       },
       ListenError: ({ message }) => new Ended({ code: cannotListenCode, text: message })

@@ -17,7 +17,9 @@ export class StoreFailed extends Schema.TaggedError<StoreFailed>()("StoreFailed"
 export class StoreRefused extends Schema.TaggedError<StoreRefused>()("StoreRefused", {
   reason: Schema.String,
   /** The setting that differs from the one with which the store was created, or names a directory that cannot be used as it is. */
-  setting: Schema.optional(Schema.String)
+  setting: Schema.optional(Schema.String),
+  /** The system's error code, where one of its calls failed: `EACCES`, `SQLITE_CANTOPEN`, ... */
+  code: Schema.optional(Schema.String)
 }) {
   override get message() {
     return this.reason

@@ -216,7 +216,7 @@ const refusalOf = (directory: string) => (cause: unknown): StoreRefused => {
   if (cause instanceof StoreRefused) return cause
   const code = codeOf(cause)
   if (code === undefined) throw cause
-  return new StoreRefused({ reason: `the keys in ${directory} cannot be opened: ${code}` })
+  return new StoreRefused({ reason: `the keys in ${directory} cannot be opened: ${code}`, code })
 }
 
 /** Replaces records; when it no longer knows what the directory holds, it refuses all further writes. */
