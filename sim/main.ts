@@ -9,6 +9,7 @@
 import { spawn } from "node:child_process"
 import * as crypto from "node:crypto"
 import * as fs from "node:fs"
+import * as os from "node:os"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
 import cliProgress from "cli-progress"
@@ -253,14 +254,14 @@ interface Heard {
   readonly code: number
 }
 
-/** Runs the same seeds in a process of its own. */
-const child = (options: Arguments, seeds: ReadonlyArray<string>): Promise<Heard> =>
+/** Runs the seeds that a file names in a process of its own: a thousand seeds would fit into its environment, ten thousand would not. */
+const child = (options: Arguments, seedsPath: string): Promise<Heard> =>
   new Promise((resolve, reject) => {
     const words = ["--profile", options.profile, "--steps", String(options.steps), "--digests", "--quiet"]
     if (!options.isEachWithScenario) words.push("--scenario", "none")
     const spawned = spawn(process.execPath, [...process.execArgv, fileURLToPath(import.meta.url), ...words], {
       stdio: ["ignore", "pipe", "inherit"],
-      env: { ...process.env, SIM_SEEDS: seeds.join(",") }
+      env: { ...process.env, SIM_SEEDS: seedsPath }
     })
     let output = ""
     spawned.stdout.setEncoding("utf8")
@@ -274,10 +275,17 @@ const child = (options: Arguments, seeds: ReadonlyArray<string>): Promise<Heard>
 /** Runs all seeds in two processes and compares; plays the scenarios meanwhile. */
 const runTwice = async (options: Arguments): Promise<number> => {
   print(`${options.seeds.length} seeds from ${options.seeds[0]}, profile ${options.profile}, ${options.steps} steps, twice`)
-  const running = Promise.all([child(options, options.seeds), child(options, options.seeds)])
-  const played = playAll(options)
-  const code = ofBoth(options, await running, played.marks)
-  return played.code === exitCodes.clean ? code : played.code
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "sim-seeds-"))
+  try {
+    const seedsPath = path.join(folder, "seeds.json")
+    fs.writeFileSync(seedsPath, JSON.stringify(options.seeds))
+    const running = Promise.all([child(options, seedsPath), child(options, seedsPath)])
+    const played = playAll(options)
+    const code = ofBoth(options, await running, played.marks)
+    return played.code === exitCodes.clean ? code : played.code
+  } finally {
+    fs.rmSync(folder, { recursive: true, force: true })
+  }
 }
 
 /** Compares what two processes made of the same seeds. Returns the exit code. */
@@ -328,8 +336,10 @@ const asked = (): Arguments => {
 }
 
 const parsed = asked()
-const given = process.env["SIM_SEEDS"]
-const options: Arguments = parsed.digests && given !== undefined ? { ...parsed, seeds: given.split(",") } : parsed
+const seedsPath = process.env["SIM_SEEDS"]
+const options: Arguments = parsed.digests && seedsPath !== undefined
+  ? { ...parsed, seeds: JSON.parse(fs.readFileSync(seedsPath, "utf8")) as ReadonlyArray<string> }
+  : parsed
 process.exitCode = options.replay !== undefined
   ? fs.statSync(options.replay, { throwIfNoEntry: false })?.isDirectory() === true
     ? runAllAgain(options, options.replay)

@@ -4,7 +4,8 @@
  * sequence reaches it plays the scenario that the mutant names. Exit code 1 if one survives or is caught by another property only. With
  * `--types` the whole source is checked with each mutant in it, which a new mutant needs.
  *
- * The seed that last caught a mutant (`sim/caught.json`) is tried first; with `--keep` the file is written anew.
+ * The seed that last caught a mutant (`sim/caught.json`) is tried first; with `--keep` the file is written anew. Any other seed that
+ * catches one also runs without the mutant: one that fails there too says nothing of it.
  *
  * Usage: npm run mutants -- [--seeds N] [--steps N] [--only NAME[,NAME...]] [--types] [--keep]
  */
@@ -123,6 +124,14 @@ const judgePlayed = async (mutant: Mutant, scenario: string, copy: string): Prom
   return { mutant, isCaught, by: undefined, found: isCaught ? `${scenario}, step ${step}` : `${scenario}: ${seen}` }
 }
 
+/** Runs a range of seeds, until one fails, of the compiled venue in a folder. */
+const runs = ({ profile }: Mutant, from: number, last: number, steps: number, folder: string): Promise<Ended> => {
+  const words = ["--seed", String(from), "--seeds", String(last - from + 1), "--steps", String(steps), "--profile", profile, "--scenario",
+    "none"]
+  const program = [...flags, `--max-old-space-size=${mostMemoryMib}`, "dist/sim/main.js", ...words, "--quiet", "--raw"]
+  return execute(process.execPath, program, folder, (last - from + 1) * longestSeedMs)
+}
+
 const judge = async (mutant: Mutant, first: number | undefined, { seeds, steps, types }: Settings): Promise<Verdict> => {
   const copy = await plant(mutant, types)
   const others: Array<string> = []
@@ -132,10 +141,7 @@ const judge = async (mutant: Mutant, first: number | undefined, { seeds, steps, 
    */
   const caughtIn = async (from: number, last: number): Promise<Verdict | undefined> => {
     for (let seed = from; seed <= last && others.length < mostOthers;) {
-      const words = ["--seed", String(seed), "--seeds", String(last - seed + 1), "--steps", String(steps), "--profile", mutant.profile,
-        "--scenario", "none"]
-      const program = [...flags, `--max-old-space-size=${mostMemoryMib}`, "dist/sim/main.js", ...words, "--quiet", "--raw"]
-      const { code, isEndless, output } = await execute(process.execPath, program, copy, (last - seed + 1) * longestSeedMs)
+      const { code, isEndless, output } = await runs(mutant, seed, last, steps, copy)
       const match = failure.exec(output)
       if (match === null) {
         if (isEndless) others.push("a run that had to be ended")
@@ -143,10 +149,11 @@ const judge = async (mutant: Mutant, first: number | undefined, { seeds, steps, 
         return undefined
       }
       const [, at = "", properties = "", step] = match
-      if (properties.split(", ").includes(mutant.caughtBy)) {
-        return { mutant, isCaught: true, by: Number(at), found: `seed ${at}, step ${step}` }
+      const isCaught = properties.split(", ").includes(mutant.caughtBy)
+      if (isCaught && (Number(at) === first || (await runs(mutant, Number(at), Number(at), steps, root)).code === 0)) {
+        return { mutant, isCaught, by: Number(at), found: `seed ${at}, step ${step}` }
       }
-      others.push(`${properties} (seed ${at})`)
+      others.push(isCaught ? `seed ${at}, which fails without it as well` : `${properties} (seed ${at})`)
       seed = Number(at) + 1
     }
     return undefined

@@ -574,6 +574,16 @@ describe.skipIf(Chromium.executable === undefined)("a market in Chromium", () =>
     await rows("Leaderboard").filter({ hasText: "bob" }).filter({ hasText: "bot" }).waitFor()
     expect(await cells("Leaderboard", columns)).toEqual([first, ["2", "\u22122.50", "\u22122.00", "0.50", "1200"]])
     await tab.page.unroute("**/v1/leaderboard?*")
+    await tab.page.getByText("You are listed under a name that nobody can trace to you.").waitFor()
+    await tab.page.getByRole("button", { name: "Choose a name" }).click()
+    const dialog = tab.page.getByRole("dialog")
+    await dialog.getByLabel("Name").fill("no")
+    await dialog.getByRole("button", { name: "Choose it" }).click()
+    // What the venue would refuse does not leave the browser.
+    expect(await dialog.isVisible()).toBe(true)
+    await dialog.getByLabel("Name").fill("patient-maker")
+    await dialog.getByRole("button", { name: "Choose it" }).click()
+    await tab.page.getByText(/^You are listed as patient-maker\.\w+\.$/).waitFor()
     expect(await Chromium.obstacles(tab, landmarks)).toEqual([])
   })
 

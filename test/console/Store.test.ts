@@ -523,6 +523,38 @@ test("the board of a time that is no longer asked for is not shown", async () =>
   expect(store.leaderboard.board.value?.windowKind).toBe("monthly")
 })
 
+test("a public name is chosen under one key until it is known, and then shown with the board", async () => {
+  const { outside, store: { leaderboard } } = signedIn()
+  const keys: Array<string | undefined> = []
+  const answers = [undefined, ok({ displayHandle: "patient_maker.a1b2c3" }), refused(403, "passkey_required")]
+  outside
+    .on(`PUT ${account}/profile`, ({ body, idempotencyKey }) => {
+      expect(body).toEqual({ displayHandle: "patient_maker" })
+      keys.push(idempotencyKey)
+      return answers[keys.length - 1]
+    })
+    .on(`GET ${account}/profile`, ok({ displayHandle: null }))
+    .on("GET /v1/leaderboard", ok({ windowKind: "daily", entries: [], nextCursor: null }))
+  await leaderboard.profile.load()
+  expect(leaderboard.profile.value.value?.displayHandle).toBe(null)
+  expect(await leaderboard.rename("patient_maker")).toBe(false)
+  expect(leaderboard.naming.failure.value?.message).toBe("The venue did not answer.")
+  outside.on(`GET ${account}/profile`, ok({ displayHandle: "patient_maker.a1b2c3" }))
+  expect(await leaderboard.rename("patient_maker")).toBe(true)
+  expect(keys[1]).toBe(keys[0])
+  expect(leaderboard.profile.value.value?.displayHandle).toBe("patient_maker.a1b2c3")
+  expect(outside.asked.filter((each) => each.startsWith("GET /v1/leaderboard"))).toHaveLength(2)
+  // The next choice is another command, even of the same name, and its refusal is told.
+  expect(await leaderboard.rename("patient_maker")).toBe(false)
+  expect(keys[2]).not.toBe(keys[0])
+  expect(leaderboard.naming.failure.value?.code).toBe("passkey_required")
+  // Another window of the board keeps the name; another account does not.
+  await leaderboard.choose("weekly")
+  expect(leaderboard.profile.value.value?.displayHandle).toBe("patient_maker.a1b2c3")
+  leaderboard.clear()
+  expect([leaderboard.profile.value.value, leaderboard.naming.failure.value]).toEqual([undefined, undefined])
+})
+
 test("a key is revoked, and the list read again", async () => {
   const { outside, store } = signedIn()
   outside.on(`DELETE ${account}/api-keys/key_1`, ok({})).on(`GET ${account}/api-keys`, ok({ keys: [] }))

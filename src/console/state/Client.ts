@@ -121,6 +121,14 @@ export class Client {
     return this.ask("GET", `/v1/leaderboard?window=${window}&${page(cursor)}`)
   }
 
+  profile(): Promise<Result<Contract.Profile>> {
+    return this.ask("GET", `${this.account}/profile`)
+  }
+
+  setProfile(body: Contract.ProfileChosen, idempotencyKey: string): Promise<Result<Contract.ProfileSet>> {
+    return this.ask("PUT", `${this.account}/profile`, { body, idempotencyKey })
+  }
+
   /** The expected effect of an order; nothing is placed. */
   preview(order: Contract.PlaceOrder): Promise<Result<Contract.Preview>> {
     return this.post(`${this.account}/margin/preview`, order)

@@ -7,6 +7,7 @@ import type { listFundingPayments } from "../../edge/accounts/listFundingPayment
 import type { listLedger } from "../../edge/accounts/listLedger.js"
 import type { listPositionHistory } from "../../edge/accounts/listPositionHistory.js"
 import type { previewMargin } from "../../edge/accounts/previewMargin.js"
+import type { getProfile, setProfile } from "../../edge/accounts/profile.js"
 import type { confirmDeposit, createDeposit, getDeposit } from "../../edge/funds/deposits.js"
 import type { getLedgerParty } from "../../edge/funds/ledgerParty.js"
 import type { pinPasskeys } from "../../edge/funds/pins.js"
@@ -85,6 +86,11 @@ export type Leaderboard = Answer<typeof getLeaderboard>
 export type Ranked = Leaderboard["entries"][number]
 /** The period that a leaderboard covers. */
 export type Window = Leaderboard["windowKind"]
+
+/** How others may see the account, and what it chooses of that. */
+export type Profile = Answer<typeof getProfile>
+export type ProfileChosen = Body<typeof setProfile>
+export type ProfileSet = Answer<typeof setProfile>
 
 /** An order to be previewed, and its expected effect. */
 export type PlaceOrder = Body<typeof previewMargin>

@@ -43,7 +43,7 @@ export class Store {
     this.portfolio = new Portfolio(client, outside)
     this.markets = new Markets(client)
     this.trading = new Trading(client, this.credential, outside, this.portfolio)
-    this.leaderboard = new Leaderboard(client)
+    this.leaderboard = new Leaderboard(client, outside)
     this.funds = new Funds(client, outside)
     this.passkeys = new Passkeys(client, outside)
     this.apiKeys = new ApiKeys(client)
