@@ -45,6 +45,7 @@ const reportFailure = (given: Arguments, { steps }: Run, report: Simulation.Repo
 const file = (options: Arguments, request: Simulation.Request, failure: Simulation.Failure): void => {
   const signature = Failures.signature(failure)
   if (BugFile.signatures(options.bugs).has(signature)) return print(`known: ${signature}`)
+  print(`being made smaller, for up to ${options.shrinkSeconds} s of processor time: --raw leaves that out`)
   const began = performance.now()
   const used = process.cpuUsage()
   const seconds = (): number => (performance.now() - began) / 1000

@@ -1,6 +1,7 @@
 /** After `close()` nothing more is sent of what was called before, and what may have acted is found out. */
 import { ExchangeClosedByUser } from "ccxt"
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest"
+import { readsAtOnce } from "../../src/client/ccxt/Description.js"
 import { NothingDone, Perpetuum } from "../../src/client/ccxt/Perpetuum.js"
 import { type Answer, answered, market, ScriptedVenue } from "./ScriptedVenue.js"
 
@@ -185,6 +186,8 @@ describe("what close() ends", () => {
       [(exchange) => exchange.createMarketOrderWithCost(symbol, "buy", 100), /book/, [answered({ bids: [], asks: [[100, 5]] })]],
       [(exchange) => exchange.editOrders(edits), /amend/, [ended]],
       [stopLoss, /triggers/, [...held, none]],
+      // A listing of many pages.
+      [(exchange) => exchange.fetchFundingHistory(symbol, 1), /payments/, [answered({ payments: [], nextCursor: "next" })]],
       [(exchange) => exchange.cancelOrder("trg_1", symbol), /triggers/, [answered({ triggers: [{ triggerId: "trg_1" }] })]],
       // What the other leg was is tried once more.
       [
@@ -204,6 +207,18 @@ describe("what close() ends", () => {
       later = answers.includes(set) ? stopLoss(exchange) : undefined
       await ends(called, answers.length)
     }
+  })
+
+  test("no more markets are asked of one by one after that", async () => {
+    const exchange = made()
+    const ids = Array.from({ length: readsAtOnce + 1 }, (_, at) => `M${at}`)
+    exchange.setMarkets(ids.map((base) => exchange.parseMarket({ ...market, base, id: `${base}-USDC-PERP`, symbol: `${base}/USDC:USDC` })!))
+    closesAt(exchange, /leverage/)
+    venue.script(...ids.map(() => answered({ leverageX: "5" })))
+    await expect(exchange.fetchLeverages()).rejects.toBeInstanceOf(ExchangeClosedByUser)
+    // Those that were under way are answered; the last one is not asked for.
+    await expect.poll(() => venue.seen.length).toBe(readsAtOnce)
+    expect(venue.seen.some(({ url }) => url.includes(ids.at(-1)!))).toBe(false)
   })
 
   test("what was changed before is told by the error of changing several orders", async () => {

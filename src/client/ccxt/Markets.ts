@@ -228,13 +228,17 @@ export class Markets extends Delivery {
     return chosen
   }
 
-  /** Reads something for each of these markets, by symbol: one request for each, a few at a time. The first failure ends it. */
+  /** Reads something for each of these markets, by symbol: one request for each, a few at a time. The first failure ends it, and so does `close()`. */
   protected async ofEach<A>(symbols: Strings, read: (symbol: string) => Promise<A>): Promise<Record<string, A>> {
     const chosen = [...await this.chosen(symbols)]
     const found: Record<string, A> = Object.fromEntries(chosen.map((symbol) => [symbol, undefined])) as Record<string, never>
     const next = chosen.values()
+    const stillOpen = this.stillOpen()
     const reader = async (): Promise<void> => {
-      for (const symbol of next) found[symbol] = await read(symbol)
+      for (const symbol of next) {
+        stillOpen()
+        found[symbol] = await read(symbol)
+      }
     }
     await Promise.all(Array.from({ length: Description.readsAtOnce }, reader))
     return found
@@ -248,10 +252,12 @@ export class Markets extends Delivery {
     }
   }
 
-  /** The pages of one of the account's listings, newest first, read only as they are used. */
+  /** The pages of one of the account's listings, newest first, read only as they are used, and no more of them after `close()`. */
   protected async *pages(path: string, target: Dict): AsyncGenerator<Dict, void> {
+    const stillOpen = this.stillOpen()
     let cursor: Str = undefined
     do {
+      stillOpen()
       const page = this.asDict(await this.request(path, "private", "GET", cursor === undefined ? target : { ...target, cursor }))
       yield page
       cursor = this.safeString(page, "nextCursor")

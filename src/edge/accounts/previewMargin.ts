@@ -134,7 +134,7 @@ export const previewMargin = Route.effect({
     .addSuccess(MarginPreview)
     .addError(Failures.native(Failures.keyedReadWithBody, 404))
     .annotate(OpenApi.Summary, "What a placement would come to, and the account's margin after it; nothing is placed"),
-  example: { target: `/v1/accounts/${Example.accountId}/margin/preview`, body: NewOrder.example },
+  example: { target: `/v1/accounts/${Example.accountId}/margin/preview`, body: NewOrder.example("grid-42") },
   handler: ({ now, state }) => ({ trader, path: { accountId }, payload }) =>
     withAccount(state, trader, accountId, (account) => {
       if (payload.accountId !== accountId) return fail(Errors.refused(Refusal.Refusal.keyAccountMismatch))

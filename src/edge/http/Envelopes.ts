@@ -165,7 +165,7 @@ export const CompatName = Schema.Literal(...compatNames)
 
 /**
  * The values that the refusal compared, if any: decimal strings in the guard's own unit (a price, a quantity, money), an integer
- * for `open_order_limit`, a market's status for `market_not_accepting`, and times in epoch ms where that is between sessions.
+ * for `open_order_limit`, what a market takes for `market_not_accepting`, and times in epoch ms where that is between sessions.
  */
 export const Comparison = {
   limit: Fields.optional(Fields.Text).annotations({
@@ -174,8 +174,8 @@ export const Comparison = {
   }),
   actual: Fields.optional(Fields.Text).annotations({
     description: "What the request would have come to, in the guard's unit; "
-      + "for `no_liquidity` the best price there was against it, for `market_not_accepting` the market's status, "
-      + "or between sessions the time of the decision (epoch ms)."
+      + "for `no_liquidity` the best price there was against it, for `market_not_accepting` the market's status "
+      + "(`reduce_only` also where an open market's index is stale), or between sessions the time of the decision (epoch ms)."
   }),
   nearest: Fields.optional(Fields.Text).annotations({
     description: "A nearby value that would have passed, in the guard's unit."

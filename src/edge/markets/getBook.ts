@@ -32,7 +32,9 @@ const Level = Schema.Struct({
 const BookSnapshot = Schema.Struct({
   version: Schema.Literal("external-book-snapshot/v1"),
   marketId: Fields.Text,
-  snapshotSequence: Fields.Sequence,
+  snapshotSequence: Fields.Sequence.annotations({
+    description: "The last record that changed the market's book, levels included that are not shown."
+  }),
   readModelDigest: Fields.Digest.annotations({
     description: "SHA-256 over the RFC 8785 canonical JSON of {marketId, snapshotSequence, bids, asks} as sent."
   }),

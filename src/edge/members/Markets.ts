@@ -74,7 +74,7 @@ export const markets: Said = {
   priceBandBps: "How far from the mark anything trades, in basis points (1/100 %).",
   settlementAsset: "What everything is settled in: `USDC`.",
   lastPrice: ["price", "The price of the last trade."],
-  change24hBps: "The change of the last price over 24 hours, in basis points (1/100 %).",
+  change24hBps: "The change of the last price over 24 hours, in basis points (1/100 %), rounded toward zero.",
   indexPrice: ["price", "The price of the underlying outside."],
   asOfEpochMs: "The time that it is of, in milliseconds since the Unix epoch.",
   bids: "Levels of buyers, best first.",

@@ -145,12 +145,12 @@ export const prepare = (state: Reads, body: CreateOrderBody): Prepared => {
   }
 }
 
-/** The reference's example of one. */
-export const example = {
+/** The reference's example of one: each has a name of its own, which no other open order of the account may have. */
+export const example = (clientOrderId: string) => ({
   symbol: Example.symbol,
   type: "limit",
   side: "buy",
   amount: 0.01,
-  price: 60000,
-  params: { clientOrderId: "grid-42" }
-}
+  price: 59000,
+  params: { clientOrderId }
+})

@@ -169,14 +169,14 @@ const stpCode = (name: PlaceOrderBody["selfTradePrevention"]): Order.SelfTradePr
   }
 }
 
-/** The reference's example of one. */
-export const example = {
+/** The reference's example of one: each has a name of its own, which no other open order of the account may have. */
+export const example = (clientOrderId: string) => ({
   accountId: Example.accountId,
   marketId: Example.marketId,
-  clientOrderId: "grid-42",
+  clientOrderId,
   side: "buy",
   orderType: "limit",
-  price: "60000.0",
+  price: "59000.0",
   quantity: "0.010",
   postOnly: true
-}
+})

@@ -39,7 +39,7 @@ export const createOrder = Route.hot({
     .addSuccess(AcceptedOrder)
     .addError(Failures.compat(Failures.placement, 404, 422, "Standing", "ClientOrderIds"))
     .annotate(OpenApi.Summary, "Place one order"),
-  example: { target: "/v2/order", body: NewCompatOrder.example },
+  example: { target: "/v2/order", body: NewCompatOrder.example("grid-44") },
   unsupported: NewCompatOrder.unsupportedMember,
   feed: feeds(NewCompatOrder.createShape),
   decode: (body) => NewCompatOrder.fault(body) ?? (body as NewCompatOrder.CreateOrderBody),

@@ -104,7 +104,7 @@ export const createOrders = Route.hot({
     .addSuccess(CreateOrdersResult)
     .addError(Failures.compat(Failures.placement))
     .annotate(OpenApi.Summary, "Place 1..32 limit orders in one writer turn"),
-  example: { target: "/v2/orders", body: [NewCompatOrder.example] },
+  example: { target: "/v2/orders", body: [NewCompatOrder.example("grid-45")] },
   unsupported: NewCompatOrder.unsupportedMember,
   feed: (into, body) => feedList(into, NewCompatOrder.createEntryShape, body),
   decode: (body) => listFault(body, maxPlaceEntries, "", NewCompatOrder.entryFault) ?? (body as CreateOrdersBody),

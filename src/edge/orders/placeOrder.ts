@@ -40,7 +40,7 @@ export const placeOrder = Route.hot({
     .addSuccess(OrderRecord)
     .addError(Failures.native(Failures.command, 404, 422, "Standing", "ClientOrderIds"))
     .annotate(OpenApi.Summary, "Place one order"),
-  example: { target: "/v1/orders", body: NewOrder.example },
+  example: { target: "/v1/orders", body: NewOrder.example("grid-42") },
   feed: feeds(NewOrder.placeShape),
   decode: (body) => NewOrder.fault(body, "") ?? (body as NewOrder.PlaceOrderBody),
   run: (call, admitted) => {

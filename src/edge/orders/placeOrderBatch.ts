@@ -107,7 +107,7 @@ export const placeOrderBatch = Route.hot({
     .addSuccess(PlaceBatchResult)
     .addError(Failures.native(Failures.command, 404))
     .annotate(OpenApi.Summary, "Place 1..32 orders of one account in one writer turn"),
-  example: { target: "/v1/orders/batch", body: { orders: [NewOrder.example] } },
+  example: { target: "/v1/orders/batch", body: { orders: [NewOrder.example("grid-43")] } },
   decode,
   feed: feeds(batchShape),
   run: (call, admitted) => {

@@ -79,6 +79,16 @@ test("ids are unique within a page, and every link leads somewhere", () => {
   expect(dead).toEqual([])
 })
 
+test("every member has a type, one with a description of its own too", () => {
+  const untyped = [...pages].flatMap(([page, text]) =>
+    [...text.matchAll(/<code>([^<]*)<\/code>(?: <span class="optional">optional<\/span>)?<\/td>\n<td>(?:array of )?anything/g)]
+      .map(([, member]) => `${page} ${member}`)
+  )
+  // A market's parameters are of several types.
+  expect(untyped).toEqual(["operator differences[].from", "operator differences[].to"])
+  expect(pages.get("compatMarkets")).toContain("<td><a href=\"#type-AnnouncedTerms\">AnnouncedTerms</a></td>")
+})
+
 test("there is no other page", async () => {
   expect([(await asked("nowhere")).status, (await asked("orders.html")).status]).toEqual([404, 404])
 })

@@ -69,8 +69,8 @@ export const ofGuard: Readonly<Record<Guard, string>> = {
     "Order `nearest` at most: `limit` is what the position leaves to close; what rests counts beside `gtc`, not beside `ioc`.",
   open_order_limit: "Cancel some of the account's orders in this market first.",
   position_limit: "Order `nearest` at most: positions and open orders of a side may come to `limit`.",
-  market_not_accepting: "Wait: `actual` is the market's status. Between sessions `limit` is when the market opens, "
-    + "and `actual` the time of the decision (epoch ms). Cancels work.",
+  market_not_accepting: "Wait: `actual` is the market's status, or `reduce_only` while an open market's index is stale. "
+    + "Between sessions `limit` is when the market opens, and `actual` the time of the decision (epoch ms). Cancels work.",
   session_cutoff: "Only reduce until the session has ended.",
   no_liquidity: "Nobody is on the other side at this price; place a limit order, or take `nearest` as the worst price.",
   leverage_out_of_bounds: "Set 1 to `limit`.",

@@ -9,6 +9,8 @@ export interface JsonSchema {
   readonly enum?: ReadonlyArray<string | number | boolean | null>
   readonly const?: unknown
   readonly anyOf?: ReadonlyArray<JsonSchema>
+  /** A component, where a member describes it in words of its own. */
+  readonly allOf?: readonly [JsonSchema]
   readonly items?: JsonSchema | ReadonlyArray<JsonSchema>
   readonly properties?: Readonly<Record<string, JsonSchema>>
   readonly required?: ReadonlyArray<string>
@@ -59,6 +61,7 @@ export const typeOf = (schema: JsonSchema): Html => {
   if (schema.enum !== undefined) return join(schema.enum.map((value) => html`<code>${String(value)}</code>`), " | ")
   if (schema.const !== undefined) return html`<code>${JSON.stringify(schema.const)}</code>`
   if (schema.anyOf !== undefined) return join(schema.anyOf.map(typeOf), " | ")
+  if (schema.allOf !== undefined) return typeOf(schema.allOf[0])
   switch (schema.type) {
     case "array": {
       const { items } = schema
