@@ -15,6 +15,8 @@ import type { Draft, Identity } from "./Calls.js"
 
 /** From how many times a list is read, in addition to one that several rows share. */
 const timesAsked = 2
+/** How many of the published lists are read from exact times on. */
+const sharePublished = 0.2
 /** The latest rows, among which one is sought that shares its time with another: the venue's short memory may end between the two. */
 const latest = 120
 
@@ -94,9 +96,42 @@ const ofMarkets = (model: NaiveVenue, random: SimRandom): ReadonlyArray<Draft> =
   })
 }
 
+/** What is published of liquidations, funding, marks and the insurance fund, from the exact times of rows on. */
+const publishedSince = (
+  { accounts, markets, published: { movements, payments, rankings, steps } }: NaiveVenue,
+  everybody: ReadonlyArray<Identity>,
+  random: SimRandom
+): ReadonlyArray<Draft> => {
+  const since = (rows: ReadonlyArray<{ readonly atEpochMs: number }>, read: (query: string) => Draft, share = sharePublished) =>
+    random.chance(share) ? [...timesOf(rows.map(({ atEpochMs }) => atEpochMs), random)].map((time) => read(`?since=${time}&limit=500`)) : []
+  const anybodys = (endpoint: string, target: string) => (query: string): Draft =>
+    Calls.read(Calls.passerBy, endpoint, `${target}${query}`, "none")
+  const own = (who: Identity, endpoint: string, path: string) => (query: string): Draft =>
+    Calls.read(who, endpoint, `/v1/accounts/${who.accountId}/${path}${query}`, "trader")
+  return [
+    // It is one for all, and most runs change it seldom.
+    ...since(movements, anybodys("getInsuranceFund", "/v1/insurance-fund"), 1),
+    ...markets.filter(({ status }) => isListed(status)).flatMap(({ index, parameters, risk }) => {
+      const path = `/v1/markets/${parameters.marketId}`
+      return [
+        ...since(risk.fundings, anybodys("listFundings", `${path}/funding`)),
+        ...since(risk.marks, anybodys("listMarks", `${path}/marks`)),
+        ...since(steps.filter(({ market }) => market === index), anybodys("listLiquidations", `${path}/liquidations`)),
+        ...since(rankings.filter(({ market }) => market === index), anybodys("listDeleveragings", `${path}/deleveragings`))
+      ]
+    }),
+    ...everybody.filter(({ account }) => accounts[account]!.placed.length > 0).flatMap((who) => [
+      ...since(steps.filter(({ account, counterparty }) => account === who.account || counterparty === who.account),
+        own(who, "listAccountLiquidations", "liquidations")),
+      ...since(payments.filter(({ account }) => account === who.account), own(who, "listFundingPayments", "funding-payments"))
+    ])
+  ]
+}
+
 /** First pages, and lists without pages. */
 export const everythingPast = (model: NaiveVenue, everybody: ReadonlyArray<Identity>, random: SimRandom): ReadonlyArray<Draft> => [
   ...ofMarkets(model, random),
+  ...publishedSince(model, everybody, random.split("what is published")),
   ...everybody.flatMap((who) => ofAccount(model, who, random)),
   ...everybody.flatMap((who) => forgotten(model, who, random.split(`forgotten by ${who.client}`))),
   ...changes(model, everybody, random.split("changes"))

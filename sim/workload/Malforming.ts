@@ -63,14 +63,14 @@ const noDecimal = (seat: Seat): Draft => {
 }
 
 /** How often the order named in a path has too long a name. */
-const longNameShare = 0.06
+const longNameShare = 0.2
 /** One character more than a name may have, up to the maximum of a path's part. */
 const tooLong = [129, 130, 1_000, 4_096] as const
 
 /** A cancel that is valid but for the name of its order, whose name may also have exactly the maximum length. */
 const longName = ({ naming, nextKey, wishes, who }: Seat): Draft => {
   const market = wishes.tradable().parameters
-  const name = "x".repeat(naming.chance(0.2) ? 128 : naming.pick(tooLong))
+  const name = "x".repeat(naming.chance(0.5) ? 128 : naming.pick(tooLong))
   return naming.chance(0.7)
     ? Calls.cancelOrder(who, "malformed", nextKey(), market.marketId, name)
     : Calls.cancelCompat(who, "malformed", nextKey(), market, name)
