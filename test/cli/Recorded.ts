@@ -4,10 +4,11 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { afterAll } from "vitest"
+import * as Follow from "../../src/cli/replay/Follow.js"
 import { Engine } from "../../src/engine/Engine.js"
 import { type DecodedEvent, decode } from "../../src/engine/EventLog.js"
 import * as Snapshot from "../../src/engine/Snapshot.js"
-import { State } from "../../src/engine/State.js"
+import { type Capacity, State } from "../../src/engine/State.js"
 import * as Block from "../../src/journal/Block.js"
 import { Journal } from "../../src/journal/Journal.js"
 import * as NodeDisk from "../../src/journal/NodeDisk.js"
@@ -133,3 +134,6 @@ export const canonical = (state: State): ReadonlyArray<string> => {
   Snapshot.canonical(state, (line) => lines.push(line))
   return lines
 }
+
+/** The engine behind the last record of a journal. */
+export const followed = (journal: Follow.Source, within: Capacity) => Follow.follow(journal, within, Follow.passive, (engine) => engine)

@@ -61,7 +61,7 @@ const bundled = (from: string, range: Collect.Range): Promise<Buffer> =>
 
 const followed = (bytes: Uint8Array): Promise<Engine> => {
   const bundle = Bundle.read(bytes)
-  return Effect.runPromise(Follow.follow(Source.make(bundle), bundle.capacity, Follow.passive))
+  return Effect.runPromise(Recorded.followed(Source.make(bundle), bundle.capacity))
 }
 
 const noSnapshots = SnapshotStore.of({

@@ -188,10 +188,12 @@ describe("an order by any of its names", () => {
     const story = await withJournal(made,
       (journal) => Story.tell(journal, Recorded.capacity, { _tag: "Order", orderNumber: poor }, { ...Stretch.whole, limit: 10, why: true }))
     const before = await withJournal(made,
-      (journal) => StateAt.engineAt(journal, Recorded.capacity, { _tag: "Sequence", sequence: refusedAt - 1 }))
+      (journal) =>
+        StateAt.drawAt(journal, Recorded.capacity, { _tag: "Sequence", sequence: refusedAt - 1 },
+          (engine) => StateJson.report(engine, 10, { account: maker, market: 0 })))
     const [reason, ...others] = story.lines.flatMap(({ why = [] }) => why)
     expect(others).toEqual([])
-    const report = StateJson.report(before, 10, { account: maker, market: 0 }) as {
+    const report = before as {
       readonly accounts: { readonly shown: ReadonlyArray<{ readonly [name: string]: unknown }> }
       readonly markets: ReadonlyArray<
         { readonly bids: ReadonlyArray<{ readonly price: string; readonly size: string }>; readonly mark: string }
@@ -518,7 +520,7 @@ describe("a statement", () => {
             collateral = behind.collateralAtoms
           }
         }
-      }))
+      }, () => undefined))
     return effects
   }
 
@@ -545,7 +547,7 @@ describe("a statement", () => {
    * kinds of lines that occurred.
    */
   const kindsOf = async (from: string, others: ReadonlyArray<number> = []): Promise<ReadonlySet<string>> => {
-    const engine = await withJournal(from, (journal) => StateAt.engineAt(journal, Recorded.capacity, { _tag: "Time", atEpochMs: 8e15 }))
+    const engine = await withJournal(from, (journal) => Recorded.followed(journal, Recorded.capacity))
     const kinds = new Set<string>()
     const accounts = new Set(
       [0, 1, ...others, engine.findAccount(Ids.insuranceFundId)].filter((each) => each >= 0 && each < engine.state.accounts.count)

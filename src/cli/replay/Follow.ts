@@ -3,6 +3,7 @@
  * nothing is reported that did not happen.
  */
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import type * as Context from "effect/Context"
 import { Engine } from "../../engine/Engine.js"
@@ -12,7 +13,7 @@ import type * as Block from "../../journal/Block.js"
 import type { Journal, Unknown, Unreadable } from "../../journal/Journal.js"
 import type { Record } from "../../journal/Record.js"
 import type { Outcome } from "../../operations/Operations.js"
-import { type Diverged, divergence } from "../../sequencer/Recovery.js"
+import { type Diverged, divergence, runRecord } from "../../sequencer/Recovery.js"
 
 export type JournalService = Context.Tag.Service<typeof Journal>
 
@@ -27,55 +28,69 @@ export const begin = (source: Source, capacity: Capacity): Effect.Effect<Engine,
 
 /** Called during a replay. */
 export interface Visitor {
-  /** Whether the record is to be applied; the first one that is not ends the replay. */
+  /** Whether the record is to be applied; the first one that is not ends what is shown. */
   readonly wants: (record: Record) => boolean
   /** Called before a record is applied, with the engine as it is then. */
   readonly before?: (engine: Engine, record: Record) => void
   /** Called after a record was applied, with its outcome and its events. */
   readonly applied: (engine: Engine, record: Record, outcome: Outcome, events: () => ReadonlyArray<DecodedEvent>) => void
-  /** Called after each complete block. */
+  /** Called after each block whose records were all wanted. */
   readonly block: (block: Block.Block) => void
 }
 
 /** Applies everything and reports nothing. */
 export const passive: Visitor = { wants: () => true, applied: () => {}, block: () => {} }
 
-/** An engine that has applied every record that the visitor wanted, from the first. */
-export const follow = (
+/**
+ * What is drawn of the engine once it has applied every record that the visitor wanted, from the first. Where these end within a block, the
+ * rest of that block is applied behind it, unseen, so that its decisions are compared, too.
+ */
+export const follow = <A>(
   journal: Source,
   capacity: Capacity,
-  visitor: Visitor
-): Effect.Effect<Engine, Unreadable | Unknown | Diverged> =>
+  visitor: Visitor,
+  draw: (engine: Engine) => A
+): Effect.Effect<A, Unreadable | Unknown | Diverged> =>
   Effect.gen(function*() {
     const engine = yield* begin(journal, capacity)
-    if (journal.opened.nextSequence === 1) return engine
-    yield* journal.replay(engine.sequence + 1).pipe(
+    if (journal.opened.nextSequence === 1) return draw(engine)
+    const ended = yield* journal.replay(engine.sequence + 1).pipe(
       Stream.mapEffect((block) => {
-        const whole = applyRecords(engine, block, visitor)
-        if (!whole) return Effect.succeed(false)
-        const diverged = divergence(engine, block)
+        const end = applyRecords(engine, block, visitor, draw)
+        const diverged = end?.isBetween === true ? undefined : divergence(engine, block)
         if (diverged !== undefined) return Effect.fail(diverged)
-        visitor.block(block)
-        return Effect.succeed(true)
+        if (end === undefined) visitor.block(block)
+        return Effect.succeed(end)
       }),
-      Stream.takeWhile((more) => more),
-      Stream.runDrain
+      Stream.filter((end) => end !== undefined),
+      Stream.runHead
     )
     engine.state.events.clear()
-    return engine
+    return Option.isSome(ended) ? ended.value.drawn : draw(engine)
   })
 
-/** Applies a block's records. Returns whether all of them were wanted. */
-const applyRecords = (engine: Engine, block: Block.Block, visitor: Visitor): boolean => {
+/** Where the records that were wanted end. */
+interface End<A> {
+  readonly drawn: A
+  /** Whether that is between two blocks, and not within one. */
+  readonly isBetween: boolean
+}
+
+/** Applies a block's records, unless none of them is wanted. Returns where the wanted ones end; undefined where all of them are wanted. */
+const applyRecords = <A>(engine: Engine, block: Block.Block, visitor: Visitor, draw: (engine: Engine) => A): End<A> | undefined => {
   const { events } = engine.state
   events.clear()
-  for (const record of block.records) {
-    if (!visitor.wants(record)) return false
+  for (const [index, record] of block.records.entries()) {
+    if (!visitor.wants(record)) {
+      const drawn = draw(engine)
+      if (index > 0) for (const unseen of block.records.slice(index)) runRecord(engine, unseen)
+      return { drawn, isBetween: index === 0 }
+    }
     visitor.before?.(engine, record)
     const from = events.length
     const outcome = engine.apply(record.command, record.sequence, record.atEpochMs)
     const to = events.length
     visitor.applied(engine, record, outcome, () => decode(events.words, from, to))
   }
-  return true
+  return undefined
 }

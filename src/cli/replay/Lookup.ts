@@ -110,12 +110,12 @@ export const find = (
         matches.push({ account: record.command.account, sequence: record.sequence, orderNumbers, label: of(record.command).label })
       }
     }
-    return Effect.flatMap(follow(journal, capacity, visitor), (engine) => {
+    return Effect.flatten(follow(journal, capacity, visitor, (engine) => {
       if (orderNumber === undefined || owner === undefined) return namedBy(engine.state, text, accountId, matches)
       return isOf(engine, owner)
         ? Effect.succeed<Named>({ orderNumbers: [orderNumber], accountId: accountName(engine.state, owner), by: "order id" })
         : usage(`${text} is an order of ${accountName(engine.state, owner)}, and not of ${accountId}`)
-    })
+    }))
   })
 
 const namedBy = (

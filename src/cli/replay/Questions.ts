@@ -18,20 +18,23 @@ import * as Story from "./Story.js"
 import * as Stretch from "./Stretch.js"
 import * as Why from "./Why.js"
 
+/** A report as JSON or as text. */
+const drawn = (json: boolean, report: () => object, text: () => string): string => json ? JSON.stringify(report()) : text()
+
 /** Prints a report as JSON or as text. */
 export const say = (json: boolean, report: () => object, text: () => string): Effect.Effect<void> =>
-  Effect.suspend(() => Console.log(json ? JSON.stringify(report()) : text()))
+  Effect.suspend(() => Console.log(drawn(json, report, text)))
 
 /** The account and the market to which a state is narrowed; fails as a wrong command line where one does not exist. */
-const narrowedTo = (engine: Engine, { account, market }: Parsed): Effect.Effect<StateAt.Narrowed, Ended> => {
+const narrowedTo = (engine: Engine, { account, market }: Parsed): Either.Either<StateAt.Narrowed, Ended> => {
   const [accountId, marketId] = [Option.getOrUndefined(account), Option.getOrUndefined(market)]
   const found = {
     ...(accountId === undefined ? {} : { account: engine.findAccount(accountId) }),
     ...(marketId === undefined ? {} : { market: Math.max(engine.findMarket(marketId), engine.findSymbol(marketId)) })
   }
-  if (found.account !== undefined && found.account < 0) return usage(`by then the journal knows no account ${accountId}`)
-  if (found.market !== undefined && found.market < 0) return usage(`by then the journal knows no market ${marketId}`)
-  return Effect.succeed(found)
+  if (found.account !== undefined && found.account < 0) return Either.left(usage(`by then the journal knows no account ${accountId}`))
+  if (found.market !== undefined && found.market < 0) return Either.left(usage(`by then the journal knows no market ${marketId}`))
+  return Either.right(found)
 }
 
 const stateAt = <R>(open: Open<R>, text: string, parsed: Parsed) =>
@@ -43,9 +46,11 @@ const stateAt = <R>(open: Open<R>, text: string, parsed: Parsed) =>
     if (moment._tag === "Sequence" && moment.sequence > last) return yield* behindEnd(last)
     const before = yield* lastBefore(subject)
     if (before !== undefined && StateAt.isEarlier(moment, before)) return yield* endedBefore(subject)
-    const engine = yield* withProgress(subject, (block) => StateAt.engineAt(journal, capacity, moment, { block }))
-    const narrowed = yield* narrowedTo(engine, parsed)
-    yield* say(parsed.json, () => StateJson.report(engine, parsed.limit, narrowed), () => StateAt.draw(engine, parsed.limit, narrowed))
+    const { json, limit } = parsed
+    const report = (engine: Engine) =>
+      Either.map(narrowedTo(engine, parsed), (narrowed) =>
+        drawn(json, () => StateJson.report(engine, limit, narrowed), () => StateAt.draw(engine, limit, narrowed)))
+    yield* Console.log(yield* yield* withProgress(subject, (block) => StateAt.drawAt(journal, capacity, moment, report, { block })))
   }).pipe(Effect.catchTag("ReplayDiverged", divergedError))
 
 /** The subject of a history, and how a report names it. */
@@ -156,17 +161,17 @@ const statement = <R>(open: Open<R>, accountId: string, stretch: Stretch.Stretch
   Effect.gen(function*() {
     const opened = yield* open
     const { capacity, firstSequence, journal } = opened
-    const drawn = yield* withProgress(opened, (block) => Statement.draw(journal, capacity, accountId, stretch, { block }))
-    if (!drawn.known) return yield* usage(`by then the journal knows no account ${accountId}`)
-    if (drawn.isCut) return yield* usage(`that are more than ${Format.count(Statement.mostLines)} lines: ask for fewer (--from, --to)`)
+    const told = yield* withProgress(opened, (block) => Statement.draw(journal, capacity, accountId, stretch, { block }))
+    if (!told.known) return yield* usage(`by then the journal knows no account ${accountId}`)
+    if (told.isCut) return yield* usage(`that are more than ${Format.count(Statement.mostLines)} lines: ask for fewer (--from, --to)`)
     if (firstSequence > 1 && !Stretch.isBegun(stretch)) {
       yield* Console.error(
         `what happened up to sequence ${firstSequence - 1} is not replayed here: the opening balance is the one behind it`
       )
     }
-    yield* say(json, () => StatementText.report(drawn), () => StatementText.csv(drawn))
-    if (!Statement.addsUp(drawn)) {
-      const where = drawn.brokenAt === undefined ? "" : ` behind record ${drawn.brokenAt}`
+    yield* say(json, () => StatementText.report(told), () => StatementText.csv(told))
+    if (!Statement.addsUp(told)) {
+      const where = told.brokenAt === undefined ? "" : ` behind record ${told.brokenAt}`
       return yield* new Ended({ code: differsCode, text: `the statement does not add up${where}: that is a fault of the venue` })
     }
   }).pipe(Effect.catchTag("ReplayDiverged", divergedError))

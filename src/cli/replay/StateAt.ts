@@ -45,20 +45,21 @@ export const notTaken = (option: string, why: string): Ended => usage(`${option}
 export const isEarlier = (moment: Moment, { atEpochMs, sequence }: Placed): boolean =>
   moment._tag === "Sequence" ? moment.sequence < sequence : moment.atEpochMs < atEpochMs
 
-/** The engine at a time; after the end of the journal, the engine at its end. */
-export const engineAt = (
+/** What is drawn of the engine at a time; after the end of the journal, of the engine at its end. */
+export const drawAt = <A>(
   journal: Source,
   capacity: Capacity,
   moment: Moment,
+  drawn: (engine: Engine) => A,
   look: Pick<Visitor, "block"> = passive
-): Effect.Effect<Engine, Unreadable | Unknown | Diverged> =>
+): Effect.Effect<A, Unreadable | Unknown | Diverged> =>
   follow(journal, capacity, {
     ...passive,
     block: look.block,
     wants: moment._tag === "Sequence"
       ? (record) => record.sequence <= moment.sequence
       : (record) => record.atEpochMs <= moment.atEpochMs
-  })
+  }, drawn)
 
 /** Levels drawn on each side of a book. */
 export const depth = 10

@@ -265,7 +265,7 @@ export const draw = (
         add(state, record, events)
       }
     }
-    return Effect.map(follow(journal, capacity, visitor), ({ state }): Statement => {
+    return follow(journal, capacity, visitor, ({ state }): Statement => {
       const openingAtoms = at.first === 0 ? collateral(state) : at.openingAtoms
       const known = state.accounts.find(accountId) >= 0
       return {

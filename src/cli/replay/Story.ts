@@ -48,7 +48,7 @@ export interface Story {
   /** The first and the last record with a line, including lines beyond the limit; 0 where there is none. */
   readonly first: number
   readonly last: number
-  /** The engine where the history ends. */
+  /** The engine behind the block in which the history ends. */
   readonly engine: Engine
 }
 
@@ -100,7 +100,7 @@ export const tell = (
         })
       }
     }
-    return Effect.map(follow(journal, capacity, visitor), (engine): Story => ({
+    return follow(journal, capacity, visitor, (engine): Story => ({
       lines,
       ...counts,
       // A range may have no record at all, and what is replayed may begin with a state.
