@@ -12,7 +12,7 @@ import { assert } from "../domain/Assert.js"
 import { Marks } from "../domain/Marks.js"
 import { replayedRecords } from "../domain/Retention.js"
 import { digestBytes } from "./Block.js"
-import { Disk, DiskError } from "./Disk.js"
+import { Disk, DiskError, isLockLost } from "./Disk.js"
 import type { File } from "./Disk.js"
 import type { Corrupt } from "./Journal.js"
 import { ownIfAny } from "./Own.js"
@@ -343,13 +343,20 @@ const keep = (disk: DiskService, snapshot: Taken, path: string): Effect.Effect<v
   })
 
 const save = (disk: DiskService, snapshot: Taken): Effect.Effect<void, DiskError> =>
-  Effect.gen(function*() {
-    yield* keep(disk, snapshot, pathOf(snapshot.sequence))
+  Effect.zipRight(keep(disk, snapshot, pathOf(snapshot.sequence)), removeOld(disk))
+
+/** Removes snapshots that are needed no more. What cannot be removed only takes up space: it says nothing of the one that was saved. */
+const removeOld = (disk: DiskService): Effect.Effect<void, DiskError> => {
+  const orWarn = (act: Effect.Effect<void, DiskError>): Effect.Effect<void, DiskError> =>
+    Effect.catchIf(act, (error) => !isLockLost(error), ({ message }) =>
+      Effect.logWarning(`older snapshots are not removed, and take up space: ${message}`))
+  return orWarn(Effect.gen(function*() {
     const there = sequencesOf(yield* disk.list(directory), namePattern)
     const needed = keptOf(there)
-    for (const old of there) if (!needed.includes(old)) yield* disk.remove(pathOf(old))
+    for (const old of there) if (!needed.includes(old)) yield* orWarn(disk.remove(pathOf(old)))
     yield* disk.syncDirectory(directory)
-  })
+  }))
+}
 
 const write = Effect.fnUntraced(function*(file: File, snapshot: Taken) {
   const hash = crypto.createHash("sha256")

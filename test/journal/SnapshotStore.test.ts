@@ -1,11 +1,11 @@
 /** Snapshots are read back as they were saved, or not at all. */
 import * as crypto from "node:crypto"
-import { Effect, Layer, Logger, LogLevel } from "effect"
+import { Context, Effect, Layer, Logger, LogLevel } from "effect"
 import * as fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import * as SimDisk from "../../sim/world/SimDisk.js"
 import { replayedRecords } from "../../src/domain/Retention.js"
-import { Disk } from "../../src/journal/Disk.js"
+import { Disk, DiskError } from "../../src/journal/Disk.js"
 import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
 import { CrashingDisk, generator } from "./Harness.js"
 
@@ -63,6 +63,31 @@ describe("SnapshotStore", () => {
     const found = await on(disk, latest)
     expect(comparable(found)).toStrictEqual(comparable(snapshotOf(12)))
     for (const { bytes } of found!.sections) expect(bytes.byteOffset % 8).toBe(0)
+  })
+
+  test("is saved where older ones cannot be removed, which only takes up space until they can be", async () => {
+    const disk = emptyDisk()
+    const warned: Array<string> = []
+    let isRefusing = true
+    const refusing = Layer.map(disk.mount(), (context) => {
+      const real = Context.get(context, Disk)
+      const remove = (path: string) =>
+        isRefusing ? Effect.fail(new DiskError({ operation: "remove", path, code: "EPERM" })) : real.remove(path)
+      return Context.make(Disk, { ...real, remove })
+    })
+    const listed = await Effect.runPromise(Effect.gen(function*() {
+      for (const sequence of [5, 9, 12]) yield* save(sequence)
+      const withAll = yield* list
+      isRefusing = false
+      yield* save(15)
+      return [withAll, yield* list]
+    }).pipe(
+      Effect.provide(Layer.provide(SnapshotStore.layer, refusing)),
+      Effect.provide(Logger.replace(Logger.defaultLogger, Logger.make(({ message }) => void warned.push(String(message)))))
+    ))
+    expect(listed).toStrictEqual([[5, 9, 12], [12, 15]])
+    expect(warned).toHaveLength(1)
+    expect(warned[0]).toContain("snapshots/00000000000000000005.snap failed: EPERM")
   })
 
   test("lists what a state may be taken from newest first, the state of the last step among them", async () => {
