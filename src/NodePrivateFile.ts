@@ -5,16 +5,22 @@ const privateMode = 0o600
 const ofOthers = 0o077
 
 /**
- * Creates an empty file if there is none; otherwise withdraws the permissions that others have on the existing one. An existing file is
- * not opened: closing it would release the locks that this process holds on it.
+ * Creates an empty file, and returns false if there is one. An existing file is not opened: closing it would release the locks that this
+ * process holds on it.
  */
-export const keep = (file: string): void => {
+export const create = (file: string, mode: number = privateMode): boolean => {
   try {
-    fs.closeSync(fs.openSync(file, "wx", privateMode))
+    fs.closeSync(fs.openSync(file, "wx", mode))
+    return true
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error
-    restrict(file)
+    return false
   }
+}
+
+/** Creates an empty file if there is none; otherwise withdraws the permissions that others have on the existing one. */
+export const keep = (file: string): void => {
+  if (!create(file)) restrict(file)
 }
 
 /** Withdraws the permissions that others have on a file, if it exists. A file of another user is left as it is. */

@@ -1,11 +1,8 @@
 /** Permitted imports: the architecture's layers, folder by folder. A folder without a rule is itself a violation. */
 import { type Import, type Source, type Violation, violation } from "./Source.js"
 
-/** Finds the process that holds a locked file; for code that locks files. */
-const holders = "src/NodeLockHolder.ts"
-
-/** The words for a lock's file that something was written to; for code that locks files. */
-const spoiledLocks = "src/LockSpoiled.ts"
+/** Locks files, finds the process that holds a locked one, and has the words for both; for code that locks files. */
+const locks: ReadonlyArray<string> = ["src/NodeLock.ts", "src/NodeLockHolder.ts", "src/LockWords.ts"]
 
 /** Files that only the process's user may read; for code that has SQLite create one. */
 const privateFiles = "src/NodePrivateFile.ts"
@@ -25,8 +22,7 @@ const composition: ReadonlySet<string> = new Set([
   "src/NodeMain.ts",
   "src/NodeCompiled.ts",
   "src/NodeAuthorities.ts",
-  holders,
-  spoiledLocks,
+  ...locks,
   privateFiles,
   unusables,
   directories,
@@ -69,7 +65,7 @@ const layers: Readonly<Record<string, ReadonlyArray<string>>> = {
   console: ["src/edge/", "src/client/venue/"],
   operations: ["src/domain/"],
   engine: [...vocabulary],
-  journal: [...vocabulary, holders, spoiledLocks, directories],
+  journal: [...vocabulary, ...locks, directories],
   sequencer: [...vocabulary, "src/engine/", "src/journal/", threads],
   readmodel: [...vocabulary, events, feed, privateFiles, unusables, directories],
   // It follows the records as they are decided and reads what they changed; it builds candles as the histories do.
@@ -77,9 +73,9 @@ const layers: Readonly<Record<string, ReadonlyArray<string>>> = {
   // What clients missed is read outside the writer's thread, and sent in exactly the stream's format.
   readings: [...vocabulary, "src/engine/", "src/journal/", "src/sequencer/", "src/readmodel/", "src/streams/",
     "src/edge/socket/Payloads.ts", threads],
-  ledger: [...vocabulary, ...wayIn, feed, holders, privateFiles, directories, threads],
+  ledger: [...vocabulary, ...wayIn, feed, ...locks, privateFiles, directories, threads],
   // Trusting the signer must not require trusting the venue: they share vocabulary, rules of proof and the ledger's formats.
-  signer: ["src/domain/", ...passkeys, ...prepared, holders, spoiledLocks, directories],
+  signer: ["src/domain/", ...passkeys, ...prepared, ...locks, directories],
   funds: [
     ...vocabulary,
     reads,

@@ -6,7 +6,7 @@ import * as Context from "effect/Context"
 import * as Schema from "effect/Schema"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import { lockSpoiled } from "../LockSpoiled.js"
+import { anotherProcess, lockSpoiled } from "../LockWords.js"
 
 /** A file operation failed. Nothing may be assumed about what reached the disk. */
 export class DiskError extends Schema.TaggedError<DiskError>()("DiskError", {
@@ -29,7 +29,7 @@ export class Locked extends Schema.TaggedError<Locked>()("Locked", {
 }) {
   // The message does not mention the lock's file: removing it would only let in a second process.
   override get message() {
-    return `another process${this.holder === undefined ? "" : ` (${this.holder})`} works on the data directory ${this.directory}, `
+    return `${anotherProcess(this.holder)} works on the data directory ${this.directory}, `
       + "and only one may: stop it first. "
       + "Its hold ends with it, however it ends, and leaves nothing behind that would have to be removed"
   }

@@ -8,13 +8,13 @@
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
-import SqliteDatabase from "better-sqlite3"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as NodeDirectory from "../NodeDirectory.js"
-import { Disk, DiskError, isDurable, Locked, lockLostAt, lockSpoiledAt, NoFile } from "./Disk.js"
+import * as NodeLock from "../NodeLock.js"
 import { holderOf } from "../NodeLockHolder.js"
+import { Disk, DiskError, isDurable, Locked, lockLostAt, lockSpoiledAt, NoFile } from "./Disk.js"
 import type { File, Lock, Mode } from "./Disk.js"
 
 /** A disk over `root`, which is created if it does not exist. */
@@ -42,7 +42,7 @@ export interface LockedFile {
 /** The file that a lock's path leads to at present; undefined where there is none. */
 export const lockedFile = (root: string, file: string): LockedFile | undefined => {
   const stats = fs.statSync(path.join(root, file), { bigint: true, throwIfNoEntry: false })
-  return stats === undefined ? undefined : { path: file, identity: identityOf(stats) }
+  return stats === undefined ? undefined : { path: file, identity: NodeLock.identityOf(stats) }
 }
 
 /** Fails where this process may not write to an existing root. */
@@ -312,20 +312,17 @@ const lock = (root: string, file: string, holding: Holding): Effect.Effect<Lock,
         holding.isNamed = isNamed
         return { ...acquired, isNamed }
       },
-      catch: (cause) => codeOf(cause)
-    }).pipe(
-      Effect.mapError((code) =>
-        code.startsWith("SQLITE_BUSY")
+      catch: (cause) =>
+        NodeLock.isHeld(cause)
           ? new Locked({ directory: path.resolve(root), holder: holderOf(absolute) })
-          : code === "SQLITE_NOTADB"
+          : NodeLock.isSpoiled(cause)
           ? lockSpoiledAt(file)
-          : new DiskError({ operation: "lock", path: file, code })
-      )
-    ),
-    ({ database, fd, isNamed, rootFd }) =>
+          : errorOf("lock", file)(cause)
+    }),
+    ({ fd, isNamed, release, rootFd }) =>
       Effect.sync(() => {
         if (holding.isNamed === isNamed) holding.isNamed = undefined
-        database.close()
+        release()
         fs.closeSync(rootFd)
         // Only at the end, since closing any descriptor of a file releases the process's locks on it.
         fs.closeSync(fd)
@@ -354,7 +351,7 @@ class Watched {
   watch(file: string, open: File): void {
     const handle = handles.get(open)
     if (handle === undefined || !handle.isOpen) return
-    const identity = identityOf(fs.fstatSync(handle.fd, { bigint: true }))
+    const identity = NodeLock.identityOf(fs.fstatSync(handle.fd, { bigint: true }))
     this.watching = { path: file, absolute: path.join(this.root, file), handle, identity }
     this.isGone = false
   }
@@ -382,7 +379,7 @@ class Watched {
     if (watching === undefined || !watching.handle.isOpen) return false
     try {
       const stats = fs.statSync(watching.absolute, { bigint: true, throwIfNoEntry: false })
-      return this.isGone = stats === undefined || identityOf(stats) !== watching.identity
+      return this.isGone = stats === undefined || NodeLock.identityOf(stats) !== watching.identity
     } catch {
       return this.isGone = true
     }
@@ -405,7 +402,7 @@ const namesFile = (absolute: string, file: string, identity: string): Effect.Eff
     call<string | undefined>("lock", file, (done) =>
       fs.stat(absolute, { bigint: true }, (error, stats) => {
         if (error?.code === "ENOENT" || error?.code === "ENOTDIR") done(null, undefined)
-        else done(error, error === null ? identityOf(stats) : undefined)
+        else done(error, error === null ? NodeLock.identityOf(stats) : undefined)
       })),
     (named) => named === identity
   )
@@ -456,39 +453,19 @@ const lockMode = 0o600
 const settled = (file: string, fd: number): Effect.Effect<void, DiskError> =>
   call<void>("lock", file, (done) => fs.fchmod(fd, lockMode, done))
 
-/** A value that distinguishes a file from every other one that is open or has a name. */
-const identityOf = ({ dev, ino }: fs.BigIntStats): string => `${dev}/${ino}`
-
 const acquire = (root: string, absolute: string) => {
-  makeFile(absolute)
-  const identity = identityOf(fs.statSync(absolute, { bigint: true }))
-  const database = new SqliteDatabase(absolute, { timeout: 0 })
+  const { release, stats } = NodeLock.take(absolute, lockMode | unsettledMode)
   try {
-    // A rollback journal would be another file, for which a full disk has no room. Nothing is ever written to the database.
-    database.pragma("journal_mode = MEMORY")
-    database.exec("BEGIN EXCLUSIVE")
-    // The file may have been removed while it was being locked: the locked file may not be the one that has the name now.
-    const stats = fs.statSync(absolute, { bigint: true })
-    if (identityOf(stats) !== identity) {
-      throw Object.assign(new Error("the lock's file was replaced"), { code: "ESTALE" })
-    }
-    const isNew = (stats.mode & BigInt(unsettledMode)) !== 0n
     const rootFd = fs.openSync(root, "r")
-    return { database, identity, isNew, fd: fs.openSync(absolute, "r"), rootFd }
+    return {
+      release,
+      identity: NodeLock.identityOf(stats),
+      isNew: (stats.mode & BigInt(unsettledMode)) !== 0n,
+      fd: fs.openSync(absolute, "r"),
+      rootFd
+    }
   } catch (error) {
-    database.close()
+    release()
     throw error
-  }
-}
-
-/**
- * Creates an empty file where there is none. An existing one is not opened, since closing it would release this process's locks on
- * it.
- */
-const makeFile = (absolute: string): void => {
-  try {
-    fs.closeSync(fs.openSync(absolute, "wx", lockMode | unsettledMode))
-  } catch (error) {
-    if (codeOf(error) !== "EEXIST") throw error
   }
 }

@@ -6,7 +6,6 @@
 import { createCipheriv, createDecipheriv, randomBytes, scrypt } from "node:crypto"
 import * as fs from "node:fs"
 import * as path from "node:path"
-import SqliteDatabase from "better-sqlite3"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
@@ -14,7 +13,8 @@ import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as NodeDirectory from "../NodeDirectory.js"
 import { assert } from "../domain/Assert.js"
-import { lockSpoiled } from "../LockSpoiled.js"
+import { anotherProcess, lockSpoiled } from "../LockWords.js"
+import * as NodeLock from "../NodeLock.js"
 import { holderOf } from "../NodeLockHolder.js"
 import { seedBytes } from "./Ed25519.js"
 import { KeyStore, StoreFailed, StoreRefused } from "./KeyStore.js"
@@ -190,23 +190,15 @@ const readAll = (directory: string, key: Buffer): ReadonlyMap<string, string> =>
  * Locks the directory; the kernel releases the lock when the process ends. Two processes would each be unaware of what the other has
  * signed.
  */
-const acquire = (directory: string): SqliteDatabase.Database => {
+const acquire = (directory: string): NodeLock.Taken => {
   const file = path.join(directory, lockFile)
-  fs.closeSync(fs.openSync(file, "a", 0o600))
-  const database = new SqliteDatabase(file, { timeout: 0 })
   try {
-    database.pragma("journal_mode = MEMORY")
-    database.exec("BEGIN EXCLUSIVE")
-    return database
+    return NodeLock.take(file)
   } catch (error) {
-    database.close()
-    if (codeOf(error)?.startsWith("SQLITE_BUSY")) {
-      const holder = holderOf(file)
-      refuse(
-        `another process${holder === undefined ? "" : ` (${holder})`} works on the keys in ${directory}, and only one may: stop it first`
-      )
+    if (NodeLock.isHeld(error)) {
+      refuse(`${anotherProcess(holderOf(file))} works on the keys in ${directory}, and only one may: stop it first`)
     }
-    if (codeOf(error) === "SQLITE_NOTADB") refuse(`${file} cannot be locked: ${lockSpoiled}`, "DATA_DIR")
+    if (NodeLock.isSpoiled(error)) refuse(`${file} cannot be locked: ${lockSpoiled}`, "DATA_DIR")
     throw error
   }
 }
@@ -262,7 +254,7 @@ export const layer = (options: Options): Layer.Layer<KeyStore, StoreRefused> => 
     KeyStore,
     Effect.gen(function*() {
       yield* attemptPromise(() => makeDirectory(directory))
-      yield* Effect.acquireRelease(attempt(() => acquire(directory)), (database) => Effect.sync(() => database.close()))
+      yield* Effect.acquireRelease(attempt(() => acquire(directory)), ({ release }) => Effect.sync(release))
       const key = yield* attemptPromise(() => open(options))
       const writer = new Writer(directory, key)
       return {

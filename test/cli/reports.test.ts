@@ -189,8 +189,8 @@ describe("an order by any of its names", () => {
       (journal) => Story.tell(journal, Recorded.capacity, { _tag: "Order", orderNumber: poor }, { ...Stretch.whole, limit: 10, why: true }))
     const before = await withJournal(made,
       (journal) =>
-        StateAt.drawAt(journal, Recorded.capacity, { _tag: "Sequence", sequence: refusedAt - 1 },
-          (engine) => StateJson.report(engine, 10, { account: maker, market: 0 })))
+        StateAt.drawAt(journal, Recorded.capacity, { _tag: "Sequence", sequence: refusedAt - 1 }, (engine) =>
+          StateJson.report(engine, 10, { account: maker, market: 0 })))
     const [reason, ...others] = story.lines.flatMap(({ why = [] }) => why)
     expect(others).toEqual([])
     const report = before as {

@@ -1,6 +1,7 @@
 /** Keys in a directory: sealed, complete, refused with a plain message if they are not what was written, and never overwritten. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { describe, expect, test } from "vitest"
@@ -178,6 +179,10 @@ describe("a directory of keys", () => {
       yield* Effect.scoped(Effect.gen(function*() {
         yield* over(storeIn(directory))
         expect(yield* refusal(directory)).toBe(`another process works on the keys in ${directory}, and only one may: stop it first`)
+        // The refused opening has not released this process's hold, which only another process can see.
+        const lock = JSON.stringify(path.join(directory, "lock.db"))
+        const takes = `import SqliteDatabase from "better-sqlite3"; new SqliteDatabase(${lock}, { timeout: 0 }).exec("BEGIN EXCLUSIVE")`
+        expect(spawnSync(process.execPath, ["--input-type=module", "-e", takes], { encoding: "utf8" }).stderr).toContain("SQLITE_BUSY")
       }))
       yield* Effect.scoped(over(storeIn(directory)))
     }))))

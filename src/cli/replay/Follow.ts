@@ -83,7 +83,7 @@ const applyRecords = <A>(engine: Engine, block: Block.Block, visitor: Visitor, d
   for (const [index, record] of block.records.entries()) {
     if (!visitor.wants(record)) {
       const drawn = draw(engine)
-      if (index > 0) for (const unseen of block.records.slice(index)) runRecord(engine, unseen)
+      if (index > 0) { for (const unseen of block.records.slice(index)) runRecord(engine, unseen) }
       return { drawn, isBetween: index === 0 }
     }
     visitor.before?.(engine, record)

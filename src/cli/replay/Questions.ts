@@ -48,8 +48,8 @@ const stateAt = <R>(open: Open<R>, text: string, parsed: Parsed) =>
     if (before !== undefined && StateAt.isEarlier(moment, before)) return yield* endedBefore(subject)
     const { json, limit } = parsed
     const report = (engine: Engine) =>
-      Either.map(narrowedTo(engine, parsed), (narrowed) =>
-        drawn(json, () => StateJson.report(engine, limit, narrowed), () => StateAt.draw(engine, limit, narrowed)))
+      Either.map(narrowedTo(engine, parsed),
+        (narrowed) => drawn(json, () => StateJson.report(engine, limit, narrowed), () => StateAt.draw(engine, limit, narrowed)))
     yield* Console.log(yield* yield* withProgress(subject, (block) => StateAt.drawAt(journal, capacity, moment, report, { block })))
   }).pipe(Effect.catchTag("ReplayDiverged", divergedError))
 

@@ -7,7 +7,9 @@ import SqliteDatabase from "better-sqlite3"
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
+import { anotherProcess } from "../../LockWords.js"
 import * as NodeDirectory from "../../NodeDirectory.js"
+import { isHeld } from "../../NodeLock.js"
 import * as NodePrivateFile from "../../NodePrivateFile.js"
 import { holderOf } from "../../NodeLockHolder.js"
 import { Input, Kept } from "./State.js"
@@ -59,14 +61,6 @@ export const open = (file: string): Store & { readonly close: () => void } => {
   }
 }
 
-const isHeld = (error: unknown): boolean =>
-  error instanceof Error && "code" in error && typeof error.code === "string" && error.code.startsWith("SQLITE_BUSY")
-
-const heldText = (file: string): string => {
-  const holder = holderOf(file)
-  return `another process${holder === undefined ? "" : ` (${holder})`} works on it, and only one may: stop it first`
-}
-
 const create = `
   BEGIN EXCLUSIVE;
   CREATE TABLE input (id INTEGER PRIMARY KEY AUTOINCREMENT, body TEXT NOT NULL) STRICT;
@@ -92,6 +86,12 @@ const begin = (file: string, unreadable: (reason: string) => never): SqliteDatab
   } catch (error) {
     database.close()
     if (error instanceof StoreUnreadable) throw error
-    return unreadable(isHeld(error) ? heldText(file) : error instanceof Error ? error.message : String(error))
+    return unreadable(
+      isHeld(error)
+        ? `${anotherProcess(holderOf(file))} works on it, and only one may: stop it first`
+        : error instanceof Error
+        ? error.message
+        : String(error)
+    )
   }
 }
