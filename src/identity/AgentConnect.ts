@@ -10,6 +10,7 @@ import { none } from "../domain/None.js"
 import * as ApiKeys from "./ApiKeys.js"
 import { FairPlaces } from "../domain/FairPlaces.js"
 import { isOpen } from "../domain/Lasting.js"
+import { codeLetters } from "../domain/Letters.js"
 import { minuteMs, Windows } from "./RateLimits.js"
 import type { SecureRandom } from "./SecureRandom.js"
 
@@ -30,14 +31,12 @@ export const mostOfAddress = 16
  */
 const mostOfAccount = 64
 
-/** Letters and digits that cannot be mistaken for each other, and form no words. */
-const alphabet = "BCDFGHJKLMNPQRSTVWXZ23456789"
 const groupLength = 4
 /** Bytes at and above this are drawn again, so that all letters are equally likely. */
-const fairBytes = 256 - 256 % alphabet.length
+const fairBytes = 256 - 256 % codeLetters.length
 
-/** A user code as it is shown: two groups of four. */
-export const userCodePattern = /^[BCDFGHJKLMNPQRSTVWXZ2-9]{4}-[BCDFGHJKLMNPQRSTVWXZ2-9]{4}$/
+/** A user code as it is shown: two groups of letters. */
+export const userCodePattern = new RegExp(`^[${codeLetters}]{${groupLength}}-[${codeLetters}]{${groupLength}}$`)
 
 /** An agent's request. */
 export interface Asked {
@@ -122,7 +121,7 @@ export class AgentConnect {
     let letters = ""
     for (let round = 0; letters.length < 2 * groupLength; round++) {
       for (const byte of createHmac("sha256", this.key).update(`${deviceSha256} ${round}`).digest()) {
-        if (byte < fairBytes && letters.length < 2 * groupLength) letters += alphabet[byte % alphabet.length]!
+        if (byte < fairBytes && letters.length < 2 * groupLength) letters += codeLetters[byte % codeLetters.length]!
       }
     }
     return `${letters.slice(0, groupLength)}-${letters.slice(groupLength)}`
