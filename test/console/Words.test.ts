@@ -1,9 +1,12 @@
 /** Texts for people: amounts, durations, places, and errors. */
+import { Schema } from "effect"
 import { describe, expect, test } from "vitest"
 import * as Failure from "../../src/console/state/Failure.js"
 import * as Places from "../../src/console/state/Places.js"
+import { longestLabel } from "../../src/console/state/SignIn.js"
 import * as Words from "../../src/console/state/Words.js"
 import * as Refusal from "../../src/domain/Refusal.js"
+import * as Fields from "../../src/edge/http/Fields.js"
 import { refused } from "./Outside.js"
 
 test.each([
@@ -109,4 +112,9 @@ describe("a failure", () => {
     expect(failure.message).toContain(said)
     expect(failure.advice).not.toBe("")
   })
+})
+
+test("a passkey's name may be as long as the venue takes it", () => {
+  const isTaken = Schema.is(Fields.Label)
+  expect([isTaken("x".repeat(longestLabel)), isTaken("x".repeat(longestLabel + 1))]).toEqual([true, false])
 })

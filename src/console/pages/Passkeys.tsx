@@ -9,11 +9,9 @@ import { Title } from "../parts/Title.js"
 import { Trouble } from "../parts/Trouble.js"
 import type { Passkey } from "../state/Contract.js"
 import type { Passkeys } from "../state/Passkeys.js"
+import { longestLabel } from "../state/SignIn.js"
 import type { Store } from "../state/Store.js"
 import { short } from "../state/Words.js"
-
-/** The longest name accepted for a passkey, in characters. */
-const maxNameLength = 64
 
 const nameOf = ({ credentialId, displayName }: Passkey): string => displayName === "" ? `Passkey ${short(credentialId)}` : displayName
 
@@ -66,7 +64,7 @@ const Add = ({ passkeys }: { readonly passkeys: Passkeys }) => {
           <input
             id="new-passkey-name"
             type="text"
-            maxLength={maxNameLength}
+            maxLength={longestLabel}
             autoComplete="off"
             placeholder="My phone"
             value={displayName.value}

@@ -2,10 +2,8 @@
 import { useSignal } from "@preact/signals"
 import { Title } from "../parts/Title.js"
 import { Trouble } from "../parts/Trouble.js"
+import { longestLabel } from "../state/SignIn.js"
 import type { Store } from "../state/Store.js"
-
-/** The longest name accepted for a passkey, in characters. */
-const maxNameLength = 64
 
 export const SignInPage = ({ store }: { readonly store: Store }) => {
   const displayName = useSignal("")
@@ -44,7 +42,7 @@ export const SignInPage = ({ store }: { readonly store: Store }) => {
           <input
             id="passkey-name"
             type="text"
-            maxLength={maxNameLength}
+            maxLength={longestLabel}
             autoComplete="off"
             placeholder="My laptop"
             value={displayName.value}

@@ -8,6 +8,9 @@ import type { Ceremony, Outside } from "./Outside.js"
 import { Task } from "./Task.js"
 import { type GoesOn, heard } from "./Turns.js"
 
+/** The longest name that the venue takes for a passkey, in characters. */
+export const longestLabel = 64
+
 type Passkeys = Pick<Outside, "createPasskey" | "usePasskey">
 
 /** The answer to a challenge, sent with the challenge's identifier. */

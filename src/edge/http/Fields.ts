@@ -47,14 +47,18 @@ export const isWellFormed = (text: string): boolean => !unpaired.test(text)
 
 /** Marks that stand on nothing, or that are piled up over the lines above and below. No language needs more than four to a letter. */
 const piled = /(?:^|\p{Z})\p{M}|[\p{Mn}\p{Me}]{5}/u
-/** What somebody calls something, in a request: 1 to 64 characters on one line. */
+const longestLabel = 64
+/** What somebody calls something, in a request: a few characters on one line. */
 export const Label = Schema.String.pipe(
   Schema.minLength(1),
-  Schema.maxLength(64),
-  Schema.filter((text) => !unseen.test(text) && !piled.test(text) && text.trim() === text, { jsonSchema: { minLength: 1, maxLength: 64 } })
+  Schema.maxLength(longestLabel),
+  Schema.filter((text) => !unseen.test(text) && !piled.test(text) && text.trim() === text, {
+    jsonSchema: { minLength: 1, maxLength: longestLabel }
+  })
 ).annotations({
   identifier: "Label",
-  description: "1 to 64 characters on one line (UTF-16 units, of which an emoji has two or more), all of them visible, with no space at "
+  description:
+    `1 to ${longestLabel} characters on one line (UTF-16 units, of which an emoji has two or more), all of them visible, with no space at `
     + "either end and no more than four accents to a letter."
 })
 /** Any text that is not empty, in a response. */
