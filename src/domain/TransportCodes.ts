@@ -21,3 +21,17 @@ export const ofCertificates: ReadonlySet<string> = new Set([
   "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
   "ERR_TLS_CERT_ALTNAME_INVALID"
 ])
+
+/** Codes of connections that failed before anything was sent. */
+const beforeSending: ReadonlySet<string> = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT",
+  ...ofCertificates
+])
+
+/** Whether the codes of an error say that nothing was sent. Several addresses may have been tried: all of them failed in this way. */
+export const areUnsent = (codes: ReadonlyArray<string>): boolean => codes.length > 0 && codes.every((code) => beforeSending.has(code))

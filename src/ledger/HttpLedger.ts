@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
+import { Gathered } from "../domain/Gathered.js"
 import * as TransportCodes from "../domain/TransportCodes.js"
 import * as JsonLedger from "./JsonLedger.js"
 import { Ledger } from "./Ledger.js"
@@ -29,23 +30,10 @@ export const defaultTimeoutMs = 30_000
 /** Largest answer, in bytes: a page of 200 contracts, with room. */
 const answerLimit = 4 * 1024 * 1024
 
-/** System error codes of connections that failed before anything was sent. */
-const beforeSending: ReadonlySet<string> = new Set([
-  "ECONNREFUSED",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "UND_ERR_CONNECT_TIMEOUT",
-  ...TransportCodes.ofCertificates
-])
-
 const failure = (error: HttpClientError.HttpClientError): Unsent | Lost => {
   const codes = TransportCodes.codesOf(error)
   const text = `${error.message}${codes.length === 0 ? "" : ` (${codes.join(", ")})`}`
-  // Several addresses may have been tried; nothing was sent only if all of them failed in this way.
-  const isUnsent = error._tag === "RequestError"
-    && (error.reason !== "Transport" || (codes.length > 0 && codes.every((code) => beforeSending.has(code))))
+  const isUnsent = error._tag === "RequestError" && (error.reason !== "Transport" || TransportCodes.areUnsent(codes))
   return isUnsent ? new Unsent(text) : new Lost(text)
 }
 
@@ -59,16 +47,14 @@ const parsed = (text: string): unknown => {
 }
 
 const bounded = (stream: Stream.Stream<Uint8Array, HttpClientError.ResponseError>): Effect.Effect<string, Lost> =>
-  stream.pipe(
-    Stream.mapError((error) => new Lost(failure(error).cause)),
-    Stream.runFoldEffect({ chunks: [] as Array<Uint8Array>, length: 0 }, (read, chunk) => {
-      const length = read.length + chunk.length
-      if (length > answerLimit) return Effect.fail(new Lost(`the answer has more than ${answerLimit} bytes`))
-      read.chunks.push(chunk)
-      return Effect.succeed({ chunks: read.chunks, length })
-    }),
-    Effect.map(({ chunks }) => Buffer.concat(chunks).toString("utf8"))
-  )
+  Effect.suspend(() => {
+    const read = new Gathered(answerLimit)
+    return stream.pipe(
+      Stream.mapError((error) => new Lost(failure(error).cause)),
+      Stream.runForEach((chunk) => read.take(chunk) ? Effect.void : Effect.fail(new Lost(`the answer has more than ${answerLimit} bytes`))),
+      Effect.map(() => read.whole().toString("utf8"))
+    )
+  })
 
 /** Sends requests over HTTP. */
 export const transport =

@@ -3,6 +3,7 @@
  * a reason. Its first argument is its start parameters, as JSON. It ends with the venue's process.
  */
 import ccxt, { AuthenticationError, BaseError, DDoSProtection, type Exchange, ExchangeError, RateLimitExceeded } from "ccxt"
+import { Gathered } from "../domain/Gathered.js"
 import { type Answered, Batches, type Fault, reasonOf } from "./Batches.js"
 import type { Answer, Asking, Begun, Question } from "./NodeCcxt.js"
 import type { Ticker } from "./Ticker.js"
@@ -18,15 +19,13 @@ const longestAnswer = 32 * 2 ** 20
 const boundedFetch = async (url: string, { body, headers, method, signal }: RequestInit): Promise<Response> => {
   const asked: RequestInit = { method: method!, headers: headers!, body: body ?? null, signal: signal!, redirect: "error" }
   const response = await fetch(url, asked)
-  const parts: Array<Uint8Array> = []
-  let length = 0
+  const read = new Gathered(longestAnswer)
   for await (const part of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-    length += part.byteLength
-    if (length > longestAnswer) throw new Error(`an answer has more than ${longestAnswer} bytes`)
-    parts.push(part)
+    if (!read.take(part)) throw new Error(`an answer has more than ${longestAnswer} bytes`)
   }
   const { status, statusText } = response
-  return new Response(length === 0 ? null : Buffer.concat(parts), { status, statusText, headers: response.headers })
+  const whole = read.whole()
+  return new Response(whole.length === 0 ? null : whole, { status, statusText, headers: response.headers })
 }
 
 /** An exchange's address moved to another origin, with the same path. */

@@ -11,7 +11,8 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { codesOf } from "../domain/TransportCodes.js"
+import { Gathered } from "../domain/Gathered.js"
+import * as TransportCodes from "../domain/TransportCodes.js"
 import { PartySigner, type SignerError, SignerRefused, SignerUnavailable, SignerUnknown, wellFormed } from "./PartySigner.js"
 import { calls, DetailBody, mostBodyBytes, RefusedBody, statuses } from "./Protocol.js"
 
@@ -23,31 +24,29 @@ export interface Settings {
   readonly timeoutMs: number
 }
 
-/** System error codes with which nothing was sent. */
-const unsent: ReadonlySet<string> = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"])
-
 const unknown = (detail: string): SignerUnknown => new SignerUnknown({ detail })
 
 /** Why there is no answer. The error itself is not passed on, since it contains the request. */
 const unanswered = (error: Error): Effect.Effect<never, SignerError> => {
-  const [code] = codesOf(error)
+  const codes = TransportCodes.codesOf(error)
+  const told = codes.length === 0 ? "" : `: ${codes.join(", ")}`
   return Effect.fail(
-    code !== undefined && unsent.has(code)
-      ? new SignerUnavailable({ detail: `it cannot be reached: ${code}` })
-      : unknown(`the connection broke off${code === undefined ? "" : `: ${code}`}`)
+    TransportCodes.areUnsent(codes)
+      ? new SignerUnavailable({ detail: `it cannot be reached${told}` })
+      : unknown(`the connection broke off${told}`)
   )
 }
 
 /** The text of an answer, up to the size limit. */
 const textOf = (response: HttpClientResponse.HttpClientResponse): Effect.Effect<string, SignerUnknown> =>
-  response.stream.pipe(
-    Stream.mapError(() => unknown("the answer broke off")),
-    Stream.runFoldEffect({ chunks: [] as ReadonlyArray<Uint8Array>, length: 0 }, ({ chunks, length }, chunk) =>
-      length + chunk.length > mostBodyBytes
-        ? Effect.fail(unknown("the answer is too long"))
-        : Effect.succeed({ chunks: [...chunks, chunk], length: length + chunk.length })),
-    Effect.map(({ chunks }) => Buffer.concat(chunks).toString("utf8"))
-  )
+  Effect.suspend(() => {
+    const read = new Gathered(mostBodyBytes)
+    return response.stream.pipe(
+      Stream.mapError(() => unknown("the answer broke off")),
+      Stream.runForEach((chunk) => read.take(chunk) ? Effect.void : Effect.fail(unknown("the answer is too long"))),
+      Effect.map(() => read.whole().toString("utf8"))
+    )
+  })
 
 const decoded = <A, I>(schema: Schema.Schema<A, I>, text: string): Effect.Effect<A, SignerUnknown> =>
   Effect.mapError(Schema.decode(Schema.parseJson(schema))(text), () => unknown("the answer is not one of the signer's"))

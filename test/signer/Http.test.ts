@@ -1,10 +1,14 @@
 /** The signer over HTTP, from end to end: its answers to each caller, and how the venue treats answers that are invalid. */
+import * as HttpClient from "@effect/platform/HttpClient"
+import { RequestError } from "@effect/platform/HttpClientError"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Http from "node:http"
 import type { AddressInfo } from "node:net"
 import type * as Scope from "effect/Scope"
 import { describe, expect, test } from "vitest"
+import * as HttpSigner from "../../src/signer/HttpSigner.js"
+import { PartySigner } from "../../src/signer/PartySigner.js"
 import { calls } from "../../src/signer/Protocol.js"
 import * as SignerApplication from "../../src/signer/SignerApplication.js"
 import { reasonOf, run } from "../contracts/SignerContract.js"
@@ -131,6 +135,26 @@ describe("of an answer that is none the venue makes", () => {
       const signer = yield* signerAt(url)
       expect(yield* reasonOf(signer.treasuryKey)).toBe("SignerUnavailable")
     }))))
+
+  test.each<readonly [expected: string, codes: ReadonlyArray<string>]>([
+    ["SignerUnavailable", ["DEPTH_ZERO_SELF_SIGNED_CERT"]],
+    ["SignerUnavailable", ["UND_ERR_CONNECT_TIMEOUT"]],
+    ["SignerUnavailable", ["ECONNREFUSED", "ENETUNREACH"]],
+    ["SignerUnknown", ["ECONNREFUSED", "ECONNRESET"]],
+    ["SignerUnknown", []]
+  ])("%s of the system's codes %j", (expected, codes) =>
+    run(Effect.gen(function*() {
+      const client = HttpClient.make((request) =>
+        Effect.fail(new RequestError({ request, reason: "Transport", cause: { errors: codes.map((code) => ({ code })) } }))
+      )
+      const signer = HttpSigner.layer({ url: "http://127.0.0.1:1", token: Redacted.make(token), timeoutMs: 1_000 })
+      const error = yield* Effect.flip(Effect.flatMap(PartySigner, ({ treasuryKey }) => treasuryKey)).pipe(
+        Effect.provide(signer),
+        Effect.provideService(HttpClient.HttpClient, client)
+      )
+      expect(error._tag).toBe(expected)
+      for (const code of codes) expect(error.message).toContain(code)
+    })))
 
   test("of another address that it does not go there", () =>
     run(Effect.scoped(Effect.gen(function*() {

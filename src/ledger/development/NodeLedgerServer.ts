@@ -7,6 +7,7 @@ import * as Http from "node:http"
 import type { AddressInfo } from "node:net"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { Gathered } from "../../domain/Gathered.js"
 import type { DevelopmentLedger, Handled } from "./DevelopmentLedger.js"
 import type { Question } from "../Transport.js"
 
@@ -74,13 +75,12 @@ const questionOf = (request: Http.IncomingMessage, url: URL, body: Buffer): Ques
 
 /** Reads a whole body; undefined where it is too long. */
 const readBody = (request: Http.IncomingMessage, whole: (body: Buffer | undefined) => void): void => {
-  const chunks: Array<Buffer> = []
-  let length = 0
+  const read = new Gathered(bodyLimit)
+  let isWithin = true
   request.on("data", (chunk: Buffer) => {
-    length += chunk.length
-    if (length <= bodyLimit) chunks.push(chunk)
+    isWithin = read.take(chunk)
   })
-  request.on("end", () => whole(length <= bodyLimit ? Buffer.concat(chunks) : undefined))
+  request.on("end", () => whole(isWithin ? read.whole() : undefined))
   request.on("error", () => request.destroy())
 }
 
