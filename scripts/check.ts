@@ -1,7 +1,7 @@
 /**
  * Checks the whole repository: layering, bans, style, the linter's rules, long functions, import cycles, unused exports and packages,
- * missing documents, and whether a clone works anywhere. Prints one line for each violation and their number; exits with 1 when there is
- * any.
+ * permissions that nothing uses, missing documents, and whether a clone works anywhere. Prints one line for each violation and their
+ * number; exits with 1 when there is any.
  */
 import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
@@ -58,6 +58,7 @@ const sources = linked(parsed)
 const together = [
   ...Graph.circles(sources),
   ...Exports.unused(sources),
+  ...Layering.idle(sources),
   ...Packages.check(manifestPath, fs.readFileSync(manifestPath, "utf8"), sources)
 ]
 const violations = Exceptions.settle([...alone, ...together, ...Lint.check()], Exceptions.granted)

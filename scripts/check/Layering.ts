@@ -1,4 +1,9 @@
-/** Permitted imports: the architecture's layers, folder by folder. A folder without a rule is itself a violation. */
+/**
+ * Permitted imports: the architecture's layers, folder by folder. A folder without a rule is itself a violation, and so is a permission
+ * that nothing uses.
+ */
+import { isOfNode } from "./Bans.js"
+import { packageOf } from "./Packages.js"
 import { type Import, type Source, type Violation, violation } from "./Source.js"
 
 /** Locks files, finds the process that holds a locked one, and has the words for both; for code that locks files. */
@@ -16,17 +21,23 @@ const directories = "src/NodeDirectory.ts"
 /** The threads of the process; for code that starts one. */
 const threads = "src/NodeThreads.ts"
 
+/** What several layers share at the top of `src`, and what each may import there: were it more, it would be a bridge over the layers. */
+const shared: Readonly<Record<string, ReadonlyArray<string>>> = {
+  "src/NodeLock.ts": [privateFiles],
+  "src/NodeLockHolder.ts": [],
+  "src/LockWords.ts": [],
+  [privateFiles]: [],
+  [unusables]: [],
+  [directories]: [],
+  [threads]: []
+}
+
 /** The files that put the venue together: these may import everything in `src`. */
 const composition: ReadonlySet<string> = new Set([
   "src/main.ts",
   "src/NodeMain.ts",
   "src/NodeCompiled.ts",
   "src/NodeAuthorities.ts",
-  ...locks,
-  privateFiles,
-  unusables,
-  directories,
-  threads,
   "src/Venue.ts",
   "src/Bootstrap.ts",
   "src/VenueConfig.ts",
@@ -39,7 +50,7 @@ const composition: ReadonlySet<string> = new Set([
 
 /** The modules by which code outside the writer knows the reads, the submission of commands and the committed blocks. */
 const reads = "src/engine/Reads.ts"
-const wayIn: ReadonlyArray<string> = ["src/sequencer/Submit.ts", "src/sequencer/Inbox.ts"]
+const submit = "src/sequencer/Submit.ts"
 const feed = "src/sequencer/Feed.ts"
 /** The vocabulary of events. */
 const events = "src/engine/EventLog.ts"
@@ -69,26 +80,26 @@ const layers: Readonly<Record<string, ReadonlyArray<string>>> = {
   sequencer: [...vocabulary, "src/engine/", "src/journal/", threads],
   readmodel: [...vocabulary, events, feed, privateFiles, unusables, directories],
   // It follows the records as they are decided and reads what they changed; it builds candles as the histories do.
-  streams: [...vocabulary, ...wayIn, feed, reads, events, "src/sequencer/Live.ts", ...candles],
+  streams: ["src/domain/", feed, reads, events, "src/sequencer/Live.ts", ...candles],
   // What clients missed is read outside the writer's thread, and sent in exactly the stream's format.
-  readings: [...vocabulary, "src/engine/", "src/journal/", "src/sequencer/", "src/readmodel/", "src/streams/",
+  readings: ["src/domain/", "src/engine/", "src/journal/", "src/sequencer/", "src/readmodel/", "src/streams/",
     "src/edge/socket/Payloads.ts", threads],
-  ledger: [...vocabulary, ...wayIn, feed, ...locks, privateFiles, directories, threads],
+  ledger: ["src/domain/", ...locks, privateFiles, directories, threads],
   // Trusting the signer must not require trusting the venue: they share vocabulary, rules of proof and the ledger's formats.
   signer: ["src/domain/", ...passkeys, ...prepared, ...locks, directories],
   funds: [
     ...vocabulary,
     reads,
-    "src/sequencer/Submit.ts",
+    submit,
     "src/identity/SecureRandom.ts",
     "src/ledger/",
     "src/signer/"
   ],
   // Observes the process, and takes no part in decisions.
   observe: ["src/domain/Unseen.ts"],
-  oracle: [...vocabulary, reads, "src/sequencer/Submit.ts"],
-  sessions: [...vocabulary, reads, "src/sequencer/Submit.ts"],
-  identity: [...vocabulary, "src/sequencer/Submit.ts", feed, reads, "src/readmodel/", directories],
+  oracle: [...vocabulary, reads, submit],
+  sessions: [...vocabulary, reads, submit],
+  identity: [...vocabulary, submit, reads, directories],
   edge: [
     ...vocabulary,
     reads,
@@ -132,6 +143,7 @@ const roots: ReadonlyArray<readonly [folder: string, allowed: ReadonlyArray<stri
 const allowed = (path: string): ReadonlyArray<string> | undefined => {
   if (!path.startsWith("src/")) return roots.find(([folder]) => path.startsWith(folder))?.[1]
   if (composition.has(path)) return ["src/"]
+  if (path in shared) return shared[path]
   const folder = path.split("/")[1]!
   if (folder === "cli") return ["src/"]
   const others = path.split("/").length > 2 ? layers[folder] : undefined
@@ -169,14 +181,40 @@ const faultOf = (source: Source, imported: Import, rules: ReadonlyArray<string>)
   return permits(rules, imported.path) ? undefined : `may not import ${imported.path}`
 }
 
+/**
+ * The packages that code outside the leaves may import, for each folder of `src` that has a layer: these compute, speak HTTP for a port
+ * that the simulator replaces, or are the histories' database. Packages that touch the machine are for leaves.
+ */
+const packages: Readonly<Record<string, ReadonlyArray<string>>> = {
+  engine: [],
+  operations: [],
+  edge: ["effect", "@effect/platform", "canonicalize", "find-my-way", "marked", "prom-client"],
+  ledger: ["effect", "@effect/platform", "@bufbuild/protobuf"],
+  readmodel: ["effect", "@effect/sql", "@effect/sql-sqlite-node"],
+  signer: ["effect", "@effect/platform", "canonicalize"]
+}
+
+/** Every other folder that has a layer. */
+const ownPackages: ReadonlyArray<string> = ["effect"]
+
+/** The packages that a file may import; undefined where it may be any: for leaves, tools, pages, and what users take away. */
+const permittedPackages = (path: string): ReadonlyArray<string> | undefined => {
+  const [root, folder = ""] = path.split("/")
+  if (root !== "src" || !(folder in layers) || isTakenAway(path) || isPage(path) || (isOfNode(path) && !isPure(path))) return undefined
+  return packages[folder] ?? ownPackages
+}
+
+/** Code that only computes, whatever its files are called. */
+const isPure = (path: string): boolean => ["src/domain/", "src/operations/", "src/engine/"].some((folder) => path.startsWith(folder))
+
 const ordered: ReadonlyArray<string> = ["src/domain/", "src/operations/", "src/engine/", "src/sequencer/", "src/journal/"]
-const effectPackage = /^(?:@effect\/|effect(?:$|\/))/
 const unorderedModule = /^effect\/(Hash(?:Map|Set))$/
 const unorderedNames: ReadonlySet<string> = new Set(["HashMap", "HashSet"])
 
-/** Packages: the engine uses no runtime, and nothing that replay must repeat iterates by object identity. */
+/** Packages: those that the folder may import, and nothing that replay must repeat iterates by object identity. */
 const packageFault = (path: string, { names, specifier }: Import): string | undefined => {
-  if (path.startsWith("src/engine/") && effectPackage.test(specifier)) return `the engine may not import ${specifier}`
+  const name = packageOf(specifier)
+  if (name !== undefined && permittedPackages(path)?.includes(name) === false) return `may not import ${specifier}`
   if (!ordered.some((folder) => path.startsWith(folder))) return undefined
   const unordered = specifier === "effect"
     ? names.find((name) => unorderedNames.has(name))
@@ -188,8 +226,38 @@ const packageFault = (path: string, { names, specifier }: Import): string | unde
 export const check = (source: Source): ReadonlyArray<Violation> => {
   const rules = allowed(source.path)
   if (rules === undefined) return [violation(source, 1, "layering", "the architecture has no place for this file")]
+  if (isPure(source.path) && isOfNode(source.path)) return [violation(source, 1, "layering", "code that only computes has no leaves")]
   return source.imports.flatMap((imported) => {
     const fault = faultOf(source, imported, rules)
     return fault === undefined ? [] : [violation(source, imported.line, "layering", fault)]
   })
+}
+
+const here = "scripts/check/Layering.ts"
+
+/** Who in `src` has which permissions: folders, ending in `/`, and files. Beside `src` one is given for all declarations at once. */
+const permissions: ReadonlyArray<readonly [of: string, rules: ReadonlyArray<string>]> = [
+  ...Object.entries(shared),
+  ...Object.entries(layers).map(([folder, rules]) => [`src/${folder}/`, rules] as const)
+]
+
+/** Every permission that nothing uses: a reader would take the two for joined. */
+export const idle = (sources: ReadonlyArray<Source>): ReadonlyArray<Violation> => {
+  const told = (message: string): Violation => ({ path: here, line: 1, rule: "idle-permission", message })
+  const importedBy = (of: string) => sources.filter(({ path }) => permits([of], path)).flatMap(({ imports }) => imports)
+  return [
+    ...permissions.flatMap(([of, rules]) => {
+      const imported = importedBy(of)
+      return rules
+        .filter((rule) => !imported.some(({ path }) => path !== undefined && permits([rule], path)))
+        .map((rule) => told(`${of} may import ${rule}, and does not`))
+    }),
+    ...Object.entries(packages).flatMap(([folder, names]) => {
+      const imported = new Set(importedBy(`src/${folder}/`).map(({ specifier }) => packageOf(specifier)))
+      return names.filter((name) => !imported.has(name)).map((name) => told(`src/${folder}/ may import ${name}, and does not`))
+    }),
+    ...[...composition, ...Object.keys(shared)].filter((file) => !sources.some(({ path }) => path === file)).map((file) =>
+      told(`${file} has permissions, and is not there`)
+    )
+  ]
 }

@@ -11,7 +11,7 @@ interface Manifest {
 const tools: ReadonlySet<string> = new Set(["@dprint/typescript", "dprint", "oxlint", "typescript"])
 
 /** The package of a specifier: `@a/b` for `@a/b/c`, `d` for `d/e`, and none for Node's own modules. */
-const packageOf = (specifier: string): string | undefined => {
+export const packageOf = (specifier: string): string | undefined => {
   if (specifier.startsWith(".") || specifier.includes("${") || isBuiltin(specifier)) return undefined
   return specifier.split("/").slice(0, specifier.startsWith("@") ? 2 : 1).join("/")
 }

@@ -44,6 +44,13 @@ describe("layering", () => {
     ["the engine does not import the journal", "src/engine/A.ts", importing("../journal/Block.js"), "2 layering"],
     ["the engine has no Effect", "src/engine/A.ts", importing("effect"), "2 layering", "2 barrel"],
     ["the engine has no part of Effect", "src/engine/A.ts", importing("effect/Effect"), "2 layering"],
+    ["the engine has no package at all", "src/engine/A.ts", src("import A from \"better-sqlite3\""), "2 layering"],
+    ["nor a leaf", "src/engine/NodeA.ts", src("import * as fs from \"node:fs\""), "1 layering"],
+    ["the journal has no package but Effect", "src/journal/A.ts", importing("ws"), "2 layering"],
+    ["a leaf of it may", "src/journal/NodeA.ts", importing("better-sqlite3")],
+    ["the edge has packages of its own", "src/edge/A.ts", importing("@effect/platform/OpenApi")],
+    ["which others have not", "src/oracle/A.ts", importing("@effect/platform/OpenApi"), "2 layering"],
+    ["the tools have any", "src/cli/A.ts", importing("cli-table3")],
     ["the journal may have Effect", "src/journal/A.ts", importing("effect/Effect")],
     ["but not all of it at once", "src/journal/A.ts", importing("effect"), "2 barrel"],
     ["nor all of the platform", "src/edge/A.ts", importing("@effect/platform"), "2 barrel"],
@@ -55,14 +62,14 @@ describe("layering", () => {
     ["the oracle imports the way in", "src/oracle/A.ts", importing("../sequencer/Submit.js")],
     ["the oracle does not import the writer", "src/oracle/A.ts", importing("../sequencer/Writer.js"), "2 layering"],
     ["identity imports what may be read", "src/identity/A.ts", importing("../engine/Reads.js")],
-    ["identity imports the read models", "src/identity/A.ts", importing("../readmodel/Keys.js")],
+    ["identity does not import the read models", "src/identity/A.ts", importing("../readmodel/Keys.js"), "2 layering"],
     ["identity does not import the engine", "src/identity/A.ts", importing("../engine/Engine.js"), "2 layering"],
     ["identity does not import the oracle", "src/identity/A.ts", importing("../oracle/IndexFeed.js"), "2 layering"],
     ["streams import the feed", "src/streams/A.ts", importing("../sequencer/Feed.js")],
     ["streams do not import the writer", "src/streams/A.ts", importing("../sequencer/Writer.js"), "2 layering"],
     ["read models import the feed", "src/readmodel/A.ts", importing("../sequencer/Feed.js")],
     ["read models do not import the edge", "src/readmodel/A.ts", importing("../edge/Views.js"), "2 layering"],
-    ["the ledger imports the way in", "src/ledger/A.ts", importing("../sequencer/Submit.js")],
+    ["the ledger does not import the way in", "src/ledger/A.ts", importing("../sequencer/Submit.js"), "2 layering"],
     ["the ledger does not import identity", "src/ledger/A.ts", importing("../identity/ApiKeys.js"), "2 layering"],
     ["the signer imports what a transaction has to be", "src/signer/A.ts", importing("../ledger/Planned.js")],
     ["and how its bytes are read", "src/signer/A.ts", importing("../ledger/prepared/Check.js")],
@@ -102,6 +109,8 @@ describe("layering", () => {
     ["nothing imports the entry point", "src/cli/A.ts", importing("../main.js"), "2 layering"],
     ["the composition sees everything in src", "src/Venue.ts", importing("./edge/Edge.js")],
     ["the composition does not see the simulator", "src/Venue.ts", importing("../sim/world/SimDisk.js"), "2 layering"],
+    ["what layers share is no bridge between them", "src/NodeLockHolder.ts", importing("./edge/Edge.js"), "2 layering"],
+    ["and imports what it is built on", "src/NodeLock.ts", importing("./NodePrivateFile.js")],
     ["no file is at home at the top of src", "src/Extras.ts", src(""), "1 layering"],
     ["no folder is without a rule", "src/utilities/A.ts", src(""), "1 layering"],
     ["the simulator imports src", "sim/world/A.ts", "import { a } from \"../../src/journal/Disk.js\"\n"],
@@ -121,6 +130,23 @@ describe("layering", () => {
     ["no hash map as a module", "src/domain/A.ts", src("import * as Map from \"effect/HashMap\""), "2 layering"],
     ["a hash map where order does not count", "src/edge/A.ts", src("import * as HashMap from \"effect/HashMap\"")]
   ])
+})
+
+describe("permissions that nothing uses", () => {
+  const found = (texts: Readonly<Record<string, string>>) => Layering.idle(files(texts)).map(({ message }) => message)
+
+  it("are told, of files and of packages", () => {
+    const without = found({})
+    const taken = ["src/oracle/ may import src/engine/Reads.ts, and does not", "src/edge/ may import marked, and does not"]
+    expect(without).toEqual(expect.arrayContaining([...taken, "src/Venue.ts has permissions, and is not there"]))
+    const withUses = found({
+      "src/Venue.ts": src(""),
+      "src/oracle/A.ts": importing("../engine/Reads.js"),
+      "src/edge/A.ts": importing("marked")
+    })
+    expect(without.filter((message) => !withUses.includes(message)))
+      .toEqual([...taken, "src/Venue.ts has permissions, and is not there"])
+  })
 })
 
 describe("directories", () => {
@@ -256,7 +282,7 @@ describe("the process, Node's modules and the language", () => {
     ["in a test", "test/a.test.ts", "import * as fs from \"node:fs\"\n"],
     ["by a maker of require", path, src("const a = module.createRequire(b)"), "2 load"],
     ["what is named by a value", path, src("const a = (b: string) => import(b)"), "2 load"],
-    ["what begins with a text", path, src("const a = (b: string) => import(\"node:\" + b)"), "2 load"],
+    ["what begins with a text", path, src("const a = (b: string) => import(\"node:\" + b)"), "2 layering", "2 load"],
     ["a type of a module", path, src("type A = import(\"effect/Effect\").Effect<1>")],
     ["an order by language", path, src("const a = (b: string) => b.localeCompare(\"a\")"), "2 locale"],
     ["a number by language", path, src("const a = (b: number) => b.toLocaleString()"), "2 locale"],
