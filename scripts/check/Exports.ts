@@ -1,6 +1,7 @@
 /**
  * Exports that no other file uses: a reader would search for their users in vain. A type also counts as used where other exports of its
- * file refer to it.
+ * file refer to it. Where the venue's rules are, tests and the simulator are no users of what `src` does not use: what they would hold to
+ * the rules is not what decides.
  */
 import { basename, closeOf, type Source, type Token, type Violation, violation } from "./Source.js"
 
@@ -37,9 +38,9 @@ const listed = (tokens: ReadonlyArray<Token>, open: number): ReadonlyArray<Expor
     return type === "IdentifierName" && value !== "as" && isLast ? [{ name: value, line, isType: false }] : []
   })
 
-/** Whether a type is mentioned again in its own file. */
-const isNamedAgain = ({ tokens }: Source, { isType, name }: Exported): boolean =>
-  isType && tokens.filter(({ type, value }) => type === "IdentifierName" && value === name).length > 1
+/** Whether an export is mentioned again in its own file. */
+const isNamedAgain = ({ tokens }: Source, { name }: Exported): boolean =>
+  tokens.filter(({ type, value }) => type === "IdentifierName" && value === name).length > 1
 
 /** Everything in a module, for imports of the whole module. */
 const everything = "*"
@@ -70,8 +71,11 @@ const taken = ({ imports, tokens }: Source, note: (path: string, names: Readonly
 /** Exports of the client packages are for users. */
 const isForUsers = (path: string): boolean => path.startsWith("src/client/")
 
-/** Every export that no other file uses; the subject is `File.name`. */
-export const unused = (sources: ReadonlyArray<Source>): ReadonlyArray<Violation> => {
+/** Where the venue's rules are. */
+const decides = (path: string): boolean => ["src/domain/", "src/engine/", "src/operations/"].some((folder) => path.startsWith(folder))
+
+/** The names that files import, by the file from which they do. */
+const usedBy = (sources: ReadonlyArray<Source>): ReadonlyMap<string, ReadonlySet<string>> => {
   const used = new Map<string, Set<string>>()
   for (const source of sources) {
     taken(source, (path, names) => {
@@ -80,11 +84,27 @@ export const unused = (sources: ReadonlyArray<Source>): ReadonlyArray<Violation>
       used.set(path, known)
     })
   }
-  return sources.flatMap((source) => {
-    const names = used.get(source.path) ?? new Set()
-    if (names.has(everything) || isForUsers(source.path)) return []
-    return exportsOf(source)
-      .filter((exported) => !names.has(exported.name) && !isNamedAgain(source, exported))
-      .map(({ line, name }) => violation(source, line, "unused-export", `nothing imports ${name}`, `${basename(source.path)}.${name}`))
-  })
+  return used
+}
+
+/** Every export that no other file uses; the subject is `File.name`. */
+export const unused = (sources: ReadonlyArray<Source>): ReadonlyArray<Violation> => {
+  const used = usedBy(sources)
+  const usedInSrc = usedBy(sources.filter(({ path }) => path.startsWith("src/")))
+  const isUsed = (by: typeof used, { path }: Source, { name }: Exported): boolean =>
+    by.get(path)?.has(everything) === true || by.get(path)?.has(name) === true
+  const faultOf = (source: Source, exported: Exported): string | undefined => {
+    const isAgain = isNamedAgain(source, exported)
+    if (!isUsed(used, source, exported) && !(isAgain && exported.isType)) return `nothing imports ${exported.name}`
+    if (!decides(source.path) || isAgain || isUsed(usedInSrc, source, exported)) return undefined
+    return `nothing in src uses ${exported.name}: what tests hold to a rule is what runs`
+  }
+  return sources.filter(({ path }) => !isForUsers(path)).flatMap((source) =>
+    exportsOf(source).flatMap((exported) => {
+      const fault = faultOf(source, exported)
+      return fault === undefined
+        ? []
+        : [violation(source, exported.line, "unused-export", fault, `${basename(source.path)}.${exported.name}`)]
+    })
+  )
 }

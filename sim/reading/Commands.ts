@@ -3,7 +3,7 @@
  * operations' declarations: a new field without an expectation here does not compile.
  */
 import { Refusal } from "../../src/domain/Refusal.js"
-import type { Command, CommandOfKind, KeyedKind } from "../../src/operations/Operations.js"
+import type { Command, CommandOfKind, Declarations, Kind } from "../../src/operations/Operations.js"
 import type { Header } from "../../src/operations/Header.js"
 import type { CancelEntry } from "../../src/operations/orders/CancelOrders.js"
 import type { PlaceEntry } from "../../src/operations/orders/PlaceOrders.js"
@@ -53,6 +53,9 @@ const ledgers = {
 
 /** The same with the operators' keyed commands; withdrawals are also stopped because of the ledger's own holdings. */
 const funds = { ...ledgers, StopWithdrawals: true, AllowWithdrawals: true } as const
+
+/** The kinds of command that carry an Idempotency-Key. */
+type KeyedKind = { readonly [K in Kind]: Declarations[K]["keyScope"] extends "none" ? never : K }[Kind]
 
 /** A kind that carries a key comes by a request, which has to be read: none stands here but those of money. */
 type Wishless<K extends Unasked> = K extends Exclude<KeyedKind, keyof typeof ledgers>

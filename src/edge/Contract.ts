@@ -209,9 +209,6 @@ const api = Object.keys(tags)
 /** Every endpoint, in the order of the contract. */
 export const endpoints: ReadonlyArray<Endpoint.Described> = Endpoint.describe(api)
 
-/** The endpoints that are hot. */
-export const commandNames: ReadonlyArray<CommandName> = all.flatMap((route) => route.isHot ? [route.endpoint.name] : [])
-
 /** One good request of every endpoint. */
 export const examples = Object.fromEntries(routes.map(({ endpoint, example }) => [endpoint.name, example])) as Readonly<
   Record<Name, Example>

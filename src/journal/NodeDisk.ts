@@ -17,14 +17,12 @@ import { holderOf } from "../NodeLockHolder.js"
 import { Disk, DiskError, isDurable, Locked, lockLostAt, lockSpoiledAt, NoFile } from "./Disk.js"
 import type { File, Lock, Mode } from "./Disk.js"
 
-/** A disk over `root`, which is created if it does not exist. */
-export const layer = (root: string): Layer.Layer<Disk, DiskError> => over(root, byPool, os.platform() === "linux")
-
 /**
- * The same for systems on which no file can be opened for durable writes, or on which such writes do not reach the disk itself (as
- * on macOS): every durable write is followed by an explicit sync.
+ * A disk over `root`, which is created if it does not exist. Elsewhere than on Linux no file can be opened for durable writes, or such
+ * writes do not reach the disk itself (as on macOS): there every durable write is followed by an explicit sync.
  */
-export const layerSyncing = (root: string): Layer.Layer<Disk, DiskError> => over(root, byPool, false)
+export const layer = (root: string, platform: NodeJS.Platform = os.platform()): Layer.Layer<Disk, DiskError> =>
+  over(root, byPool, platform === "linux")
 
 /**
  * The same for a background thread: it performs the reads and writes itself, at its own priority. `lock` is the one that the process

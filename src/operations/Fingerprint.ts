@@ -17,9 +17,6 @@ export interface Fingerprint {
 /** The fingerprint of commands without a key. */
 export const noFingerprint: Fingerprint = { a: 0, b: 0, c: 0, d: 0 }
 
-export const equal = (one: Fingerprint, other: Fingerprint): boolean =>
-  one.a === other.a && one.b === other.b && one.c === other.c && one.d === other.d
-
 // Each part begins with its type, so that different sequences of parts never have the same encoding.
 const tag = { absent: 1, no: 2, yes: 3, number: 4, text: 5, decimal: 6, list: 7, choice: 8 } as const
 

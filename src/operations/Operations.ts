@@ -149,8 +149,6 @@ export const declarations = {
 
 export type Declarations = typeof declarations
 export type Kind = keyof Declarations
-/** The kinds of command that carry an Idempotency-Key. */
-export type KeyedKind = { readonly [K in Kind]: Declarations[K]["keyScope"] extends "none" ? never : K }[Kind]
 export type CommandOfKind<K extends Kind> = CommandOf<Declarations[K]>
 export type Command = { readonly [K in Kind]: CommandOfKind<K> }[Kind]
 
@@ -267,9 +265,6 @@ const clients: ReadonlySet<Principal> = new Set([Principal.key, Principal.sessio
 
 /** Whether it is sent by an account's own principals, so that its authority is checked. */
 export const isClient = (command: Command): boolean => clients.has(command.principal)
-
-/** Whether a global halt refuses the command. */
-export const isTrading = (command: Command): boolean => byKind[command.kind].underHalt === "refused"
 
 /** Whose share of inbox and tables the command takes. */
 export const shareOf = (command: Command): Share => byKind[command.kind].share(command as never)

@@ -3,6 +3,7 @@
  * model: durability may be held back; nothing is ever lost. It tests what the edge asks of the engine and answers to clients, not the
  * engine.
  */
+import { isDeepStrictEqual } from "node:util"
 import { Principal } from "../../src/operations/Header.js"
 import * as Funds from "../../src/funds/Funds.js"
 import * as KeyUses from "../../src/identity/KeyUses.js"
@@ -230,7 +231,7 @@ export const make = (options: Options = {}): FakeVenue => {
     const scope = `${account}/${operation}/${idempotencyKey}`
     const known = remembered.get(scope)
     if (known !== undefined) {
-      return Fingerprint.equal(known.fingerprint, fingerprint)
+      return isDeepStrictEqual(known.fingerprint, fingerprint)
         ? { ...known.outcome, replayed: true }
         : refuse(Refusals.Refusal.idempotencyConflict, engine.sequence, at)
     }

@@ -1,7 +1,7 @@
 /** The mark: its three prices, impact prices, its band, and when it is made. The expected values are worked out by hand beside them. */
 import { describe, expect, test } from "vitest"
 import * as Order from "../../src/domain/Order.js"
-import { tickedAtOnce, markOf } from "../../src/engine/markets/Mark.js"
+import { inputs, ofInputs, tickedAtOnce } from "../../src/engine/markets/Mark.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { Driver, parameters, patient } from "./drive.js"
 
@@ -38,7 +38,7 @@ describe("the three prices", () => {
     const { driver, state } = begin()
     state.basis = [...basis]
     state.lastPrice = lastPrice
-    expect(markOf(state, bid, ask, driver.atEpochMs - (driver.atEpochMs % 3_600_000) + 1_800_000)).toBe(mark)
+    expect(ofInputs(inputs(state, bid, ask, driver.atEpochMs - (driver.atEpochMs % 3_600_000) + 1_800_000))).toBe(mark)
   })
 
   test("the band is rounded inward, and no mark leaves the market's own bounds", () => {
@@ -46,9 +46,9 @@ describe("the three prices", () => {
     state.basis = [1000]
     state.lastPrice = 2000
     // 1,000 x 1.0033 = 1,003.3, and 1,000 x 0.9967 = 996.7.
-    expect(markOf(state, 1900, 2000, driver.atEpochMs)).toBe(1003)
+    expect(ofInputs(inputs(state, 1900, 2000, driver.atEpochMs))).toBe(1003)
     state.basis = [-1000]
-    expect(markOf(state, 500, 510, driver.atEpochMs)).toBe(997)
+    expect(ofInputs(inputs(state, 500, 510, driver.atEpochMs))).toBe(997)
   })
 
   test("the running funding rate tilts the first price: at the cap of 4 % an hour, a quarter of it before its end", () => {
@@ -59,7 +59,7 @@ describe("the three prices", () => {
     state.basis = [200]
     state.lastPrice = 1000
     // p2 = 1,100, p3 = median(1,000, 1,001, 1,000) = 1,000: the median is p1.
-    expect(markOf(state, 1000, 1001, 45 * 60_000)).toBe(1010)
+    expect(ofInputs(inputs(state, 1000, 1001, 45 * 60_000))).toBe(1010)
   })
 })
 

@@ -21,7 +21,7 @@ import { priceOf } from "../../src/engine/accounts/LiquidationPrice.js"
 import * as Margin from "../../src/engine/Margin.js"
 import { finalPriceAt } from "../../src/engine/markets/FinalPrice.js"
 import { owed } from "../../src/engine/markets/Funding.js"
-import { markOf } from "../../src/engine/markets/Mark.js"
+import { inputs, ofInputs } from "../../src/engine/markets/Mark.js"
 import { MarketState } from "../../src/engine/Markets.js"
 import * as Positions from "../../src/engine/Positions.js"
 import { orderAnswerOf } from "./commands.js"
@@ -342,7 +342,7 @@ const computed: Readonly<Record<string, (row: Row) => Row>> = {
     const at = (basis: number): string => {
       state.basis = [basis]
       state.lastPrice = Math.max(1, state.indexPrice + basis)
-      return String(markOf(state, state.lastPrice, state.lastPrice, 1))
+      return String(ofInputs(inputs(state, state.lastPrice, state.lastPrice, 1)))
     }
     return { Lowest: at(-state.indexPrice), Highest: at(state.indexPrice) }
   },

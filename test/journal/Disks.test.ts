@@ -22,9 +22,9 @@ const rooted = Effect.map(
 const over = (layer: (root: string) => Made["disk"]) =>
   Effect.map(rooted, (root): Made => ({ disk: layer(root), removeLock: (file) => fs.rmSync(path.join(root, file)) }))
 
-diskContract("NodeDisk", over(NodeDisk.layer))
+diskContract("NodeDisk", over((root) => NodeDisk.layer(root)))
 
-diskContract("NodeDisk where no flag makes a write durable", over(NodeDisk.layerSyncing))
+diskContract("NodeDisk where no flag makes a write durable", over((root) => NodeDisk.layer(root, "darwin")))
 
 diskContract("NodeDisk beside the writer", over(NodeDisk.layerBeside))
 
@@ -99,8 +99,8 @@ test.runIf(os.platform() === "linux")("a durable write is one call on Linux, whe
     }))
 
 test("elsewhere each durable write has a sync of its own behind it", () =>
-  watching(async ({ layerSyncing }, root, calls) => {
-    const write = (mode: Mode) => Effect.runPromise(Effect.provide(writeTwice(mode), layerSyncing(root)))
+  watching(async ({ layer }, root, calls) => {
+    const write = (mode: Mode) => Effect.runPromise(Effect.provide(writeTwice(mode), layer(root, "darwin")))
     await write("create durably")
     await write("write durably")
     expect(calls).toEqual(["open", "write", "sync", "write", "sync", "open", "write", "sync", "write", "sync"])

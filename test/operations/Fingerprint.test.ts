@@ -1,4 +1,5 @@
 /** Two bodies have the same fingerprint exactly when they mean the same. */
+import { isDeepStrictEqual } from "node:util"
 import * as fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import type * as Field from "../../src/operations/Field.js"
@@ -24,8 +25,8 @@ describe("a fingerprint", () => {
           const said = (values: object): string =>
             JSON.stringify(Object.entries(values).filter(([name]) => (fields[name] as Field.Field<unknown>).isOfWay !== true))
           const same = said(one) === said(other)
-          expect(Fingerprint.equal(Fingerprint.ofFields(fields, one), Fingerprint.ofFields(fields, other))).toBe(same)
-          expect(Fingerprint.equal(Fingerprint.ofFields(fields, one), Fingerprint.ofFields(fields, { ...one }))).toBe(true)
+          expect(isDeepStrictEqual(Fingerprint.ofFields(fields, one), Fingerprint.ofFields(fields, other))).toBe(same)
+          expect(isDeepStrictEqual(Fingerprint.ofFields(fields, one), Fingerprint.ofFields(fields, { ...one }))).toBe(true)
         })
       )
     }
@@ -43,7 +44,7 @@ describe("a fingerprint", () => {
       const wholes = Object.entries(fields as Field.Fields).filter(([, { isOfWay, shape }]) => shape.type === "whole" && isOfWay !== true)
       return wholes.filter(([name]) => {
         const [one, other, negative] = [7, 7 + upper, -7].map((value) => Fingerprint.ofFields(fields, { ...values, [name]: value }))
-        return Fingerprint.equal(one!, other!) || Fingerprint.equal(one!, negative!)
+        return isDeepStrictEqual(one!, other!) || isDeepStrictEqual(one!, negative!)
       }).map(([name]) => `${kind}.${name}`)
     })
     expect(same).toEqual([])

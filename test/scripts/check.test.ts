@@ -631,6 +631,16 @@ describe("exports that nothing imports", () => {
     expect(found({ "src/A.ts": "export interface A {}\nexport type B = 1\nconst a = (b: A) => b\n" })).toEqual(["src/A.ts:2 A.B"])
   })
 
+  it("of what decides tests are no users, unless its own file uses it, too", () => {
+    const texts = {
+      "src/engine/A.ts": "export const a = 1\nexport const b = 2\nexport const c = b\nexport const d = 3\n",
+      "src/edge/B.ts": "import { c } from \"../engine/A.js\"\nexport const e = c\n",
+      "test/a.test.ts": "import { a, b } from \"../src/engine/A.js\"\nimport { e } from \"../src/edge/B.js\"\n",
+      "sim/run/S.ts": "import * as A from \"../../src/engine/A.js\"\nuse(A.d)\n"
+    }
+    expect(found(texts)).toEqual(["src/engine/A.ts:1 A.a", "src/engine/A.ts:4 A.d"])
+  })
+
   it("what users take away is theirs", () => {
     expect(found({ "src/client/ccxt/A.ts": exporting })).toEqual([])
   })

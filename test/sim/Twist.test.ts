@@ -17,6 +17,7 @@ import { grantFields } from "../../src/operations/identity/KeyGrant.js"
 import { all, type Command } from "../../src/operations/Operations.js"
 import { parameters } from "../engine/drive.js"
 import * as Fake from "../edge/FakeVenue.js"
+import { valid } from "../edge/http/Bodies.js"
 import { LiveVenue, marketId, order, symbol, type Trader } from "../edge/LiveVenue.js"
 
 const operatorNames = ["putMarket", "setMarketStatus", "setIndexPrice", "openDemoAccounts", "haltEngine", "resumeEngine",
@@ -24,7 +25,8 @@ const operatorNames = ["putMarket", "setMarketStatus", "setIndexPrice", "openDem
   "revokeKeyByOperator", "stopWithdrawals", "allowWithdrawals"] as const
 /** Cancels of an account that have no body. */
 const bodylessNames = ["cancelAutoClose", "cancelTriggers"] as const
-const names: ReadonlyArray<Contract.Name> = [...Contract.commandNames, ...bodylessNames, ...operatorNames]
+const names: ReadonlyArray<Contract.Name> = [...Object.keys(valid) as ReadonlyArray<Contract.CommandName>, ...bodylessNames,
+  ...operatorNames]
 
 /** Both triggers with all their members, for an order at 100. */
 const autoClose = {

@@ -203,10 +203,6 @@ export const inputsOf = ({ atEpochMs, books }: State, market: MarketState): Inpu
 /** The mark computed from its inputs, price atoms. */
 export const ofInputs = ({ high, low, p1, p2, p3 }: Inputs): number => Math.min(high, Math.max(low, median(p1, p2, p3)))
 
-/** The mark of a market whose impact prices are `bid` and `ask`, -1 where thin, price atoms. */
-export const markOf = (market: MarketState, bid: number, ask: number, atEpochMs: number): number =>
-  ofInputs(inputs(market, bid, ask, atEpochMs))
-
 /** The inputs of a mark where the impact prices are `bid` and `ask`, -1 where thin, price atoms. */
 export const inputs = (market: MarketState, bid: number, ask: number, atEpochMs: number): Inputs => {
   const { basis, indexPrice, lastPrice, parameters } = market

@@ -26,7 +26,7 @@ const sha256 = (...parts: ReadonlyArray<Uint8Array>): Uint8Array => {
 }
 
 /** The bytes to be hashed, put together piece by piece; numbers are big-endian. */
-class Encoding {
+export class Encoding {
   private readonly parts: Array<Uint8Array> = []
 
   get bytes(): Uint8Array {
@@ -243,9 +243,6 @@ export const hashMetadata = (metadata: Prepared.Metadata, scheme: Prepared.Hashi
   if (scheme === 3) encoding.optional(metadata.maxRecordTime, (time) => encoding.int64(time))
   return sha256(purpose, encoding.bytes)
 }
-
-/** The hash of a single value. */
-export const hashValue = (value: Prepared.Value): Uint8Array => sha256(new Encoding().value(value).bytes)
 
 /** The 32 bytes that the party signs. */
 export const hash = (prepared: Prepared.PreparedTransaction, scheme: Prepared.HashingScheme): Uint8Array | Unhashable => {

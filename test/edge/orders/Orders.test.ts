@@ -1,4 +1,5 @@
 /** Placing, cancelling and reading orders: the commands that reach the engine, and how its decisions are answered. */
+import { isDeepStrictEqual } from "node:util"
 import { describe, expect, test } from "vitest"
 import * as Ids from "../../../src/domain/Ids.js"
 import { Refusal } from "../../../src/domain/Refusal.js"
@@ -21,7 +22,7 @@ describe("native placement", () => {
     const fake = Fake.make()
     await place(fake, { postOnly: true, selfTradePrevention: "cancel_both" })
     const { fingerprint, ...asked } = lastPlacement(fake)
-    expect(Fingerprint.equal(fingerprint, Fingerprint.noFingerprint)).toBe(false)
+    expect(isDeepStrictEqual(fingerprint, Fingerprint.noFingerprint)).toBe(false)
     expect(asked).toEqual({
       kind: "PlaceOrders",
       principal: Principal.key,
