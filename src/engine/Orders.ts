@@ -98,12 +98,12 @@ export class Orders {
   /** The number of slots: one more than the capacity, for an order of the venue's own, which exists only within its record. */
   private readonly slots: number
 
-  /** Rows with what matching uses. */
+  /** Rows with what matching uses: numbers 0 to 2, words 6 to 15. */
   private numbers: Float64Array<ArrayBuffer>
   private words: Int32Array
   /** The next older and the next younger of the account's remembered orders, by slot. */
   private ownLinks: Int32Array
-  /** Rows with past and owner. */
+  /** Rows with past and owner: numbers 0 to 5, words 12 to 15. */
   private pastNumbers: Float64Array<ArrayBuffer>
   private pastWords: Int32Array
   /** The client's own id; empty where it gave none. */
@@ -261,8 +261,6 @@ export class Orders {
     this.used--
   }
 
-  // ---- the order at work: numbers 0 to 2, words 6 to 15
-
   /** Order number; -1 in a free slot. */
   number(slot: number): number {
     return this.numbers[slot << 3 | 0]!
@@ -361,8 +359,6 @@ export class Orders {
   setAccountPrev(slot: number, value: number): void {
     this.words[slot << 4 | 13] = value
   }
-
-  // ---- its past and its owner: numbers 0 to 5, words 12 and 15
 
   /** Size atoms filled. */
   filled(slot: number): number {
@@ -470,8 +466,6 @@ export class Orders {
     this.pastWords[slot << 4 | positionWord] = position + 1
   }
 
-  // ---- what the flags hold
-
   side(slot: number): Order.Side {
     return (this.flags(slot) & sideBit) as Order.Side
   }
@@ -531,8 +525,6 @@ export class Orders {
     const flags = this.flags(slot)
     if (flags >>> retentionShift < minutes) this.setFlags(slot, (flags & ((1 << retentionShift) - 1)) | (minutes << retentionShift))
   }
-
-  // ---- finding
 
   /** The slot indexed under an order number, or -1. */
   find(number: number): number {

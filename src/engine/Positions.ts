@@ -311,8 +311,6 @@ export class Positions {
     this.set(slot, 14, value)
   }
 
-  // ---- the past
-
   /** PnL realised in the current episode, before fees. */
   realizedPnl(slot: number): number {
     return this.pastNumbers[slot << 3 | 0]!

@@ -53,8 +53,6 @@ const commandOf = (code: number, header: Header, items: Items): Command => {
   return { kind, ...header, ...declared(declaration.fields).decode(items) } as unknown as Command
 }
 
-// ---- what the declaration says
-
 const encodeFields = (fields: Fields, values: Readonly<Record<string, unknown>>): string => {
   let text = ""
   for (const name of Object.keys(fields)) {
@@ -135,8 +133,6 @@ export const declared = (fields: Fields): Payload => ({
   encode: (command) => encodeFields(fields, command as unknown as Readonly<Record<string, unknown>>),
   decode: (items) => decodeFields(fields, items)
 })
-
-// ---- by hand
 
 // An entry of a placement is five items: market, clientOrderId, flags, priceAtoms, quantityAtoms; where
 // `flagFault` is set two more follow: fault, raw; where `flagExpires` is set one: expiresAtEpochMs; and where `flagAutoClose` is
@@ -235,8 +231,6 @@ const decodeCancel = (items: Items): ReadonlyArray<CancelEntry> => {
   }
   return entries
 }
-
-// ---- items
 
 /**
  * An integer as JSON text. The sign of a negative zero is kept, which a template string would drop, since decisions could depend on

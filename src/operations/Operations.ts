@@ -209,8 +209,6 @@ const byCode: ReadonlyArray<Declaration | undefined> = all.reduce<Array<Declarat
 /** The declaration with a journal code, or undefined. */
 export const ofCode = (code: number): Declaration | undefined => byCode[code]
 
-// ---- requests
-
 type Requests = {
   readonly [K in Kind]: Declarations[K]["requests"]
 }[Kind]
@@ -259,8 +257,6 @@ export const lookedUp: ReadonlyArray<Operation> = requestsByName
 /** Their names in lookups, in the order of their codes. */
 export const lookupNames = lookedUp.map((operation) => requestsByCode.get(operation)!.request.lookup) as ReadonlyArray<LookupName>
 
-// ---- what follows from a declaration
-
 const clients: ReadonlySet<Principal> = new Set([Principal.key, Principal.session])
 
 /** Whether it is sent by an account's own principals, so that its authority is checked. */
@@ -289,8 +285,6 @@ export const withFields = <K extends Kind>(
       : Fingerprint.ofFields(byKind[kind].fields, values as Readonly<Record<string, unknown>>),
     ...values
   }) as unknown as CommandOfKind<K>
-
-// ---- outcomes
 
 const outcomes: ReadonlyMap<string, AnyOutcome> = new Map(all.map(({ outcome }) => [outcome.tag, outcome]))
 const outcomesByCode: ReadonlyArray<AnyOutcome | undefined> = [...outcomes.values()].reduce<Array<AnyOutcome | undefined>>(

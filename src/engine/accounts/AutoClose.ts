@@ -41,8 +41,6 @@ const priceOf = ({ indexPrice, lastPrice, mark }: MarketState, by: Trigger.Trigg
 const isFiring = (market: MarketState, atEpochMs: number): boolean =>
   isLive(market, atEpochMs) && (market.status === "open" || market.status === "reduce_only")
 
-// ---- what fires
-
 /** Notes the present value of one of a market's prices. */
 export const note = (state: State, market: MarketState, by: Trigger.TriggerBy): void => {
   if (state.brackets.size === 0 || state.halted || !isFiring(market, state.atEpochMs)) return
@@ -132,8 +130,6 @@ const fire = (state: State, market: MarketState, bracket: Bracket, kind: Kind): 
   if (brackets.find(number) !== bracket || bracket.quantityAtoms === 0) return
   state.capacity.reached?.("a trigger left a rest that is armed again")
 }
-
-// ---- what is set
 
 /**
  * What is wrong with triggers that are to close a position of a direction; `against` gives the price that each is compared with.

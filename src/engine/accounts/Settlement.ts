@@ -99,8 +99,6 @@ const cancelOrders = (state: State, market: MarketState): boolean => {
   return true
 }
 
-// ---- deficits
-
 /**
  * The result of examining a position: no deficit; a deficit that is covered; one that the next record continues with; or one
  * without a counterparty.
@@ -148,8 +146,6 @@ const owes = (state: State, account: number): boolean => {
   return Margin.equityOf(state, account) < 0
 }
 
-// ---- closing
-
 /** Pairs longs with shorts at the final price. Returns whether one of the two sides is used up. */
 const close = (state: State, market: MarketState, delisting: Progress): boolean => {
   const { liquidating } = state
@@ -175,8 +171,6 @@ const close = (state: State, market: MarketState, delisting: Progress): boolean 
     if (ofShort === "healthy") pair(state, market, longSlot, shortSlot)
   }
 }
-
-// ---- places
 
 /**
  * The position at a place of a market: first those of all accounts that ever entered it, in slot order, then the insurance fund's,

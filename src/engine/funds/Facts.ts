@@ -73,8 +73,6 @@ const decides = <C>(
   return Moving.stands(Moving.moveStep(state, judged.transfer, judged.at, judged.step, change))
 }
 
-// ---- parties
-
 export const judgeParty = ({ accounts, funds: { parties, transfers } }: State, command: BindParty): Refusal => {
   const { keyId, ofAccount, partyId, transfer: number } = command
   if (ofAccount < 0 || ofAccount >= accounts.count) return Refusal.transferNotFound
@@ -105,8 +103,6 @@ export const bindParty = (state: State, command: BindParty): Done | Refused => {
   events.event3(Event.PartyBound, ofAccount, number, 0)
   return done
 }
-
-// ---- preparation
 
 /**
  * Most characters of prepared transactions after this step. An eighth is reserved for withdrawals, and for the steps that withdraw
@@ -162,8 +158,6 @@ export const rejectStep = (state: State, command: RejectStep): TransferStands | 
   return Moving.stands(Moving.fail(state, judged.transfer, "rejected", { step, stage, guard }))
 }
 
-// ---- submissions
-
 export const judgeSubmission = (state: State, command: BeginSubmission, atEpochMs: number): Judged | Refusal => {
   const { step: name, submissionId, transfer: number } = command
   if (isTooLong(submissionId)) return Refusal.ledgerFactOutOfBounds
@@ -190,8 +184,6 @@ export const noteSubmission = (state: State, command: NoteSubmission): TransferS
   if (command.outcome === "duplicate") state.capacity.reached?.("an execution was a duplicate of another")
   return notes(state, command)
 }
-
-// ---- completions
 
 interface Completed extends Judged {
   readonly contradicts: boolean
@@ -290,8 +282,6 @@ const confirmParty = (state: State, transfer: Transfer): void => {
   if (isChange) noteSecurity(state, account, "ledger_party_changed", "", "", idOf(transfer))
   enable(state, account)
 }
-
-// ---- scans
 
 /**
  * Errors with which the ledger refuses a transaction whose inputs are spent, or are being spent by another undecided one. They

@@ -125,8 +125,6 @@ export const requestPartyChange = (state: State, command: RequestPartyChange): T
   return requested(change)
 }
 
-// ---- giving up
-
 /** What refuses an owner's cancellation of a transfer. */
 export const refusesCancel = ({ funds }: State, { account, transfer: number }: CancelTransfer): Refusal => {
   const transfer = funds.transfers.find(number)
@@ -141,8 +139,6 @@ export const cancelTransfer = (state: State, command: CancelTransfer): TransferS
   const { name } = stepAtHand(transfer)!
   return stands(fail(state, transfer, "rejected", { step: name, stage: "approval", guard: "given_up" }))
 }
-
-// ---- approval
 
 /** The result of an approval: the approved step, a refusal, or `known` where it was taken before. */
 const approved = (state: State, command: ApproveStep, atEpochMs: number): Step | Refusal | "known" => {

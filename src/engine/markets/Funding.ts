@@ -336,8 +336,6 @@ const leave = (state: State, payment: Payment): void => {
   state.fundingPool.add(-rest)
 }
 
-// ---- what a snapshot has of the line
-
 /** A queued payment as a snapshot holds it. */
 export type PaymentDump = Omit<Payment, "pool"> & { readonly poolLow: number; readonly poolHigh: number }
 
