@@ -190,10 +190,10 @@ const isOnSocket = ({ model, shown, streaming }: State, token: string): boolean 
 }
 
 /** Notes a request that may count for an address or for a credential. */
-const mayCount = (state: State, subject: string, atEpochMs: number, isCancel = false): void => {
+const mayCount = (state: State, subject: string, atEpochMs: number): void => {
   const { highestEpochMs, windows } = state.known.get(subject) ?? { highestEpochMs: 0, windows: [] }
   const before = windowsBefore(state, subject, atEpochMs)
-  const after = before.map((window) => counted(window, limitOf(state, subject), isCancel) ?? window)
+  const after = before.map((window) => counted(window, limitOf(state, subject), false) ?? window)
   // If it did not count for the subject, its window is left as it was, even one that is over by this clock.
   state.known.set(subject, { windows: distinct([...windows, ...before, ...after]), highestEpochMs: Math.max(highestEpochMs, atEpochMs) })
 }

@@ -1,7 +1,8 @@
 /**
  * One seed, split into generators named by concern (schedule, each client, network, disk, clock, faults), so
  * that drawing more from one does not shift the others. A generator is sfc32, started from a hash of the
- * seed's text and its own name. Not for secrets: `secureBytes` here is as guessable as the seed.
+ * seed's text and its own name. Whoever knows the seed can guess all that is drawn,
+ * secrets of the simulated world too.
  */
 
 /** A stream of draws. All of its members draw from the one sequence. */

@@ -74,19 +74,17 @@ export class Room {
 export const bytesOf = (column: Float64Array | Int32Array): Uint8Array =>
   new Uint8Array(column.buffer, column.byteOffset, column.byteLength)
 
-/** A longer copy, the rest filled with `fill`. */
-export const growFloats = (column: Float64Array, length: number, fill = 0): Float64Array<ArrayBuffer> => {
+/** A longer copy, the rest zeros. */
+export const growFloats = (column: Float64Array, length: number): Float64Array<ArrayBuffer> => {
   const grown = new Float64Array(length)
   grown.set(column)
-  if (fill !== 0) grown.fill(fill, column.length)
   return grown
 }
 
-/** A longer copy, the rest filled with `fill`. */
-export const growInts = (column: Int32Array, length: number, fill = 0): Int32Array<ArrayBuffer> => {
+/** A longer copy, the rest zeros. */
+export const growInts = (column: Int32Array, length: number): Int32Array<ArrayBuffer> => {
   const grown = new Int32Array(length)
   grown.set(column)
-  if (fill !== 0) grown.fill(fill, column.length)
   return grown
 }
 

@@ -159,7 +159,6 @@ const readBody = (lane: Lane, exchange: Exchange, limit: number): void => {
   const { head, request, result } = exchange
   const refuse = (): void => {
     exchange.refusal = "body_too_large"
-    request.unpipe()
     request.resume()
     lane.complete(exchange)
   }
