@@ -7,7 +7,7 @@
  */
 import { type Growth, usualGrowth } from "../../src/engine/Columns.js"
 import type { OfAddress } from "../../src/identity/Identity.js"
-import type { Bounds as Missed } from "../../src/streams/Replay.js"
+import { type Bounds as Missed, usualBounds } from "../../src/streams/Replay.js"
 import * as AutoCloses from "../model/NaiveAutoClose.js"
 import * as Identities from "../model/NaiveIdentity.js"
 import * as Liquidations from "../model/NaiveLiquidation.js"
@@ -911,7 +911,8 @@ const missed = (random: SimRandom): Pick<Streams, "missed"> =>
         pageRecords: random.pick([1, 20, 500]),
         turnRecords: random.pick([7, 30, 200]),
         nearRecords: random.pick([10, 200]),
-        standingMs: random.pick([0, 100, 5_000])
+        standingMs: random.pick([0, 100, 5_000]),
+        heldText: usualBounds.heldText
       }
     }
     : {}

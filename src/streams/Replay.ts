@@ -31,6 +31,8 @@ export interface Bounds {
   readonly nearRecords: number
   /** How long idle engines stay where they are, in ms. */
   readonly standingMs: number
+  /** Characters held for all callers together from which on each piece ends with the current block. */
+  readonly heldText: number
 }
 
 export const usualBounds: Bounds = {
@@ -39,11 +41,10 @@ export const usualBounds: Bounds = {
   pageRecords: 100_000,
   turnRecords: 16_384,
   nearRecords: replayedRecords,
-  standingMs: 5_000
+  standingMs: 5_000,
+  heldText: 256 << 20
 }
 
-/** Characters held for all callers together from which on each piece ends with the current block. */
-const mostTextOfAll = 256 << 20
 /** Most callers waiting. */
 const mostWaiting = 32_768
 /** Blocks between checks whether anybody still wants the rest. */
@@ -233,7 +234,7 @@ export class Replays implements Replaying {
     give: (piece: Piece) => Effect.Effect<A>
   ): Effect.Effect<A | undefined, ReadError> {
     return Effect.suspend(() => {
-      const { pieceRecords, pieceText } = this.bounds
+      const { heldText, pieceRecords, pieceText } = this.bounds
       const updates: Array<Update> = []
       let text = 0
       const take = (told: ReadonlyArray<Told>): void => {
@@ -244,7 +245,7 @@ export class Replays implements Replaying {
           updates.push(update)
         }
       }
-      const isEnough = (): boolean => text >= pieceText || this.text >= mostTextOfAll
+      const isEnough = (): boolean => text >= pieceText || this.text >= heldText
       const wish: Wish = { channels: [channel], account, after, upTo, mostRecords: pieceRecords, takesBlocks: true }
       return this.ask(new Asked(wish, { take, isEnough })).pipe(
         Effect.flatMap((throughSequence) => throughSequence === undefined ? Effect.succeed(undefined) : give({ updates, throughSequence })),
@@ -396,7 +397,8 @@ export class Replays implements Replaying {
       const firstOfBlock = run.sequence() + 1
       const each: EachRecord = (engine, from) => {
         give(this.payloads, engine, engine.state.events, from, byAccount, (asked, told) => {
-          if (asked.take(told, firstOfBlock)) ended.push(asked)
+          // What was taken for one that has left would count as held for as long as this reads.
+          if (this.waiting.has(asked) && asked.take(told, firstOfBlock)) ended.push(asked)
         })
       }
       return Effect.flatMap(run.next(each), () => {

@@ -1,6 +1,7 @@
 /** Reading the journal for clients: whose turn it is, and which engines are kept. */
 import { Effect, Fiber, Option, TestClock, TestContext } from "effect"
 import { expect, test } from "vitest"
+import { eventNames } from "../../src/engine/EventLog.js"
 import { CapacityTooSmall } from "../../src/sequencer/Recovery.js"
 import type { ReadError, Rerun } from "../../src/sequencer/Feed.js"
 import { Replays, usualBounds } from "../../src/streams/Replay.js"
@@ -124,4 +125,38 @@ test("whoever has gone is read for no more", () =>
     const { turns } = engines
     for (let count = 0; count < 2_000; count++) yield* Effect.yieldNow()
     expect(turns.length).toBeLessThanOrEqual(3)
+  })))
+
+/** An engine with one record in each block, all of which credit both accounts. */
+const crediting = (begins: number): Rerun => {
+  let stands = begins
+  const words = new Float64Array([0, 1].flatMap((account) => [eventNames.indexOf("Credited") + 1, 2, account, 5]))
+  const state = { events: { words, length: words.length } }
+  return {
+    sequence: () => stands,
+    begunFor: 0,
+    next: (each) =>
+      Effect.suspend(() => {
+        stands++
+        each({ sequence: stands, state, orderAccount: () => -1, findOrder: () => undefined } as never, 0)
+        return Effect.yieldNow()
+      }),
+    close: Effect.void
+  }
+}
+
+test("what is read beside others for one that has left is not held for ever", () =>
+  onTestClock(Effect.gen(function*() {
+    const payloads = { ofAccount: () => [{ key: "k", text: "x".repeat(100) }] } as never
+    const feed = { rerun: (sequence: number) => Effect.sync(() => crediting(sequence)) }
+    const replays = new Replays(feed, payloads, () => last, { ...bounds, heldText: 40_000 })
+    const missed = (account: number) => replays.missed("account.balance", account, 0, 200, ({ updates }) => Effect.succeed(updates.length))
+    for (let time = 0; time < 5; time++) {
+      const stays = yield* Effect.fork(missed(0))
+      const leaves = yield* Effect.fork(missed(1))
+      for (let turn = 0; turn < 12; turn++) yield* Effect.yieldNow()
+      yield* Fiber.interrupt(leaves)
+      expect(yield* Fiber.join(stays)).toBe(200)
+    }
+    expect(yield* missed(0)).toBe(200)
   })))
