@@ -24,6 +24,7 @@ import * as Scope from "effect/Scope"
 import * as Bootstrap from "./Bootstrap.js"
 import type { Environment } from "./domain/Environment.js"
 import * as Stages from "./domain/Stages.js"
+import { unattended } from "./domain/Unattended.js"
 import * as Edge from "./edge/Edge.js"
 import { type Application, type ListenError, Listener, type Serving } from "./edge/http/Listener.js"
 import type { Exposition } from "./edge/http/Exposition.js"
@@ -539,7 +540,9 @@ const make = Effect.fnUntraced(function*<E>(options: Options, opening: Effect.Ef
   const feed = yield* IndexFeed
   registerSources(metrics, feed, state, clock)
   ClockWatch.register(metrics, clockWatch)
-  yield* Effect.forkScoped(drive(feed, state, submit, indexWatch.refuse))
+  // A feed that has come to an end is silent, and is not begun again.
+  const fed = Effect.zipRight(drive(feed, state, submit, indexWatch.refuse), Effect.never)
+  yield* Effect.forkScoped(Effect.forever(unattended("the index feed", fed)))
   yield* Effect.forkScoped(sessions.drive)
   const journalWatch = JournalWatch.make(writer, { nanos: Stages.nanosOf(clock), pauseMs: lookedAtEveryMs })
   yield* Effect.forkScoped(Notices.drive([SettlementWatch.make(state), clockWatch.look, journalWatch], lookedAtEveryMs))

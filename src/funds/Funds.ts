@@ -7,6 +7,7 @@ import type * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
+import { unattended } from "../domain/Unattended.js"
 import type { SecureRandom } from "../identity/SecureRandom.js"
 import { mostContracts, mostHoldings } from "../ledger/Ledger.js"
 import type { StepName } from "../operations/funds/Transfers.js"
@@ -175,7 +176,7 @@ export const make = (parts: Parts, scope: Scope.Scope, options: Options = defaul
   }
   const watched = Effect.forever(Effect.zipRight(Effect.sleep(options.reconcileMs), begun))
   const signerWatch = new SignerWatch(parts, driver)
-  const asked = Effect.forever(Effect.zipRight(Effect.sleep(options.signerMs), signerWatch.look))
+  const asked = Effect.forever(Effect.zipRight(Effect.sleep(options.signerMs), unattended("the watch of the signer", signerWatch.look)))
   return {
     funds: {
       ask: (transfer) => driver.ask(transfer),

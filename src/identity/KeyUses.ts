@@ -6,6 +6,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { Refusal } from "../domain/Refusal.js"
+import { unattended } from "../domain/Unattended.js"
 import type { ApiKeyView, Reads } from "../engine/Reads.js"
 import { internal, Principal } from "../operations/Header.js"
 import { mostNotedUses } from "../operations/identity/NoteKeyUses.js"
@@ -230,6 +231,8 @@ export const make = (
     note: (key, address, atEpochMs) => uses.note(key, address, atEpochMs),
     lastUsedAt: (key) => uses.lastUsedAt(key),
     flush: uses.flush,
-    drive: Effect.forever(uses.owed.pipe(Effect.zipRight(Effect.sleep(gatherMs)), Effect.zipRight(uses.flush)))
+    drive: Effect.forever(
+      unattended("what journals the uses of keys", uses.owed.pipe(Effect.zipRight(Effect.sleep(gatherMs)), Effect.zipRight(uses.flush)))
+    )
   }
 }

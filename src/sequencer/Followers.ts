@@ -6,6 +6,7 @@
  * One sample is outstanding at a time: the writer samples its own state at the end of a block, requests the same from the follower,
  * and takes the next sample once that is answered. A lagging follower is therefore asked less often, and nothing accumulates.
  */
+import * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
@@ -81,6 +82,13 @@ interface Parts {
   readonly differs: (difference: FollowerDiffers) => void
 }
 
+/** A follower that could not be run: a lock that cannot be looked at, for one, can be the next time. */
+const broken = (defect: unknown): Effect.Effect<never, Ended> =>
+  Effect.zipRight(
+    Effect.logError("the follower met a defect", Cause.die(defect)),
+    Effect.fail({ reason: defect instanceof Error ? defect.message : String(defect) })
+  )
+
 export class Followers {
   private told = new Told()
   private isRunning = false
@@ -139,7 +147,7 @@ export class Followers {
   readonly stop: Effect.Effect<void> = Effect.suspend(() => this.fiber === undefined ? Effect.void : Fiber.interrupt(this.fiber))
 
   private keep(pauseMs: number): Effect.Effect<never> {
-    return Effect.catchAll(this.runOne, (ended) => {
+    return Effect.catchAll(Effect.catchAllDefect(this.runOne, broken), (ended) => {
       this.ended(ended)
       const wait = this.isOfUse ? this.options.pauseMs : pauseMs
       const words = `the follower ended, and is started again in ${wait} ms: ${ended.reason}`

@@ -34,7 +34,9 @@ export const make = (
   /** Answers when the command was decided and is durable, or that it found no room. */
   submit: (command: Command, answer: Answer) => void,
   clock: Clock.Clock,
-  runtime: Runtime.Runtime<never>
+  runtime: Runtime.Runtime<never>,
+  /** Called with a defect: this is the writer's own work, which nothing would ask for again. */
+  failed: (cause: unknown) => void
 ): Timers => {
   let armedFor = Number.POSITIVE_INFINITY
   let sleeper: Fiber.RuntimeFiber<void> | undefined
@@ -63,7 +65,10 @@ export const make = (
   }
 
   const sleep = (waitMs: number, then: () => void): void => {
-    sleeper = Runtime.runFork(runtime)(Effect.zipRight(Effect.sleep(waitMs), Effect.sync(then)))
+    sleeper = Runtime.runFork(runtime)(Effect.zipRight(
+      Effect.sleep(waitMs),
+      Effect.catchAllDefect(Effect.sync(then), (cause) => Effect.sync(() => failed(cause)))
+    ))
   }
 
   /** Where the inbox had no room, no later event may cause another check, so it is retried after a while. */

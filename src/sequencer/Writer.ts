@@ -16,6 +16,7 @@ import * as Runtime from "effect/Runtime"
 import type * as Scope from "effect/Scope"
 import { Marks } from "../domain/Marks.js"
 import * as Stages from "../domain/Stages.js"
+import type { Engine } from "../engine/Engine.js"
 import type { Reads } from "../engine/Reads.js"
 import type { Capacity, State } from "../engine/State.js"
 import { Journal, lockLost, type Space } from "../journal/Journal.js"
@@ -369,6 +370,20 @@ const followersOf = (
     differs: (difference) => sequencer.fail(difference)
   }, { ...Followers.defaultOptions, ...followers })
 
+const timersOf = (
+  engine: Engine,
+  sequencer: Sequencer.Sequencer,
+  clock: Clock.Clock,
+  runtime: Runtime.Runtime<never>
+): Timers.Timers =>
+  Timers.make(
+    engine,
+    (command, answer) => sequencer.submit(command, answer),
+    clock,
+    runtime,
+    (cause) => sequencer.fail({ _tag: "Defect", cause })
+  )
+
 /** The services that the writer provides. */
 const servicesOf = (
   sequencer: Sequencer.Sequencer,
@@ -445,7 +460,7 @@ const make = Effect.fnUntraced(function*<E>(options: Options, accept: Accept<E>)
   }, options.sequencer)
   const followers = host === undefined ? undefined : followersOf(host, options, engine.state, fromSequence, clock, runtime, sequencer)
   // Armed by the first block, so that the start's record precedes everything that is due.
-  const timers = Timers.make(engine, (command, answer) => sequencer.submit(command, answer), clock, runtime)
+  const timers = timersOf(engine, sequencer, clock, runtime)
 
   const drain = yield* Effect.cached(Effect.forkDaemon(Effect.zipRight(timers.stop, drained(sequencer, failure))))
   const isUnchanged = (): boolean => engine.sequence === 0 || engine.sequence === fromSequence && records === 0

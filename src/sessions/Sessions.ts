@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Market from "../domain/Market.js"
 import * as Refusal from "../domain/Refusal.js"
 import * as Session from "../domain/Session.js"
+import { unattended } from "../domain/Unattended.js"
 import { isDelisted, type Reads } from "../engine/Reads.js"
 import { internal, Principal } from "../operations/Header.js"
 import { type Command, type Outcome } from "../operations/Operations.js"
@@ -104,6 +105,8 @@ export const make = (
 
   return {
     journal,
-    drive: timetables.length === 0 ? Effect.never : Effect.forever(Effect.zipRight(sleep, journalOnce))
+    drive: timetables.length === 0
+      ? Effect.never
+      : Effect.forever(unattended("what journals the markets' sessions", Effect.zipRight(sleep, journalOnce)))
   }
 }

@@ -63,13 +63,15 @@ const setUp = async (dueEpochMs: number) => {
     answered(decided)
   }
   const runtime = await Effect.runPromise(Effect.withClock(Effect.runtime<never>(), made.clock))
-  const timers = Timers.make(engine as unknown as Engine, submit, made.clock, runtime as Runtime.Runtime<never>)
+  const defects: Array<unknown> = []
+  const failed = (cause: unknown): void => void defects.push(cause)
+  const timers = Timers.make(engine as unknown as Engine, submit, made.clock, runtime as Runtime.Runtime<never>, failed)
   timers.arm()
   const armFor = (due: number): void => {
     engine.nextDueEpochMs = due
     timers.arm()
   }
-  return { ...made, arm: timers.arm, armFor, engine, inbox, passedAt, stop: () => Effect.runPromise(timers.stop) }
+  return { ...made, arm: timers.arm, armFor, defects, engine, inbox, passedAt, stop: () => Effect.runPromise(timers.stop) }
 }
 
 test("a moment that moves is slept for once: whoever slept for the one before is woken for nothing and gone", async () => {
@@ -136,6 +138,17 @@ test("what is due asks for one record only, however many blocks are made before 
   await stop()
 })
 
+test("a defect as the time comes is told: what is due would stand still", async () => {
+  const { defects, engine, pass, stop } = await setUp(1_001_000)
+  const defect = new Error("a defect")
+  engine.nextTickEpochMs = () => {
+    throw defect
+  }
+  await pass(1_005)
+  expect(defects).toEqual([defect])
+  await stop()
+})
+
 test("a record that found no room is asked for again half a second later, and by nobody once the timers have stopped", async () => {
   const { inbox, pass, passedAt, stop } = await setUp(1_001_000)
   inbox.waits = true
@@ -165,7 +178,7 @@ test("a tick that a halt came before is asked for no more under it, and anew onc
     }
   }
   const runtime = await Effect.runPromise(Effect.withClock(Effect.runtime<never>(), clock))
-  const timers = Timers.make(engine as unknown as Engine, submit, clock, runtime as Runtime.Runtime<never>)
+  const timers = Timers.make(engine as unknown as Engine, submit, clock, runtime as Runtime.Runtime<never>, () => {})
   timers.arm()
   await pass(510)
   expect(sent).toEqual([["MarkTick", 1_000_500]])

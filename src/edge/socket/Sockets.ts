@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as FiberId from "effect/FiberId"
 import * as Runtime from "effect/Runtime"
 import * as Counts from "../../domain/Counts.js"
+import { unattended } from "../../domain/Unattended.js"
 import { Refusal } from "../../domain/Refusal.js"
 import { networkOf } from "../../domain/FairPlaces.js"
 import { Windows } from "../../identity/RateLimits.js"
@@ -103,8 +104,10 @@ class Sessions {
   private waiting = new Set<Sending>()
   private buffered = 0
   private isTicking = false
+  /** Whether `ticked` is being called, or rests. */
+  private isTelling = false
 
-  /** Called once a second while any is open. */
+  /** Called once a second while any is open, and not while it rests after a defect. */
   private ticked: () => void = () => {}
 
   constructor(
@@ -211,12 +214,22 @@ class Sessions {
       }
       const atEpochMs = this.now()
       const isHeartbeat = (ticks + 1) % (bounds.heartbeatMs / tickMs) === 0
-      this.ticked()
+      this.tellTicked()
       for (const session of this.open) session.tick(atEpochMs, isHeartbeat)
       this.buffered = 0
       for (const session of this.open) this.buffered += session.bufferedBytes
       return this.ticking(ticks + 1)
     })
+  }
+
+  /** A defect in what is called every second keeps no session from its heartbeat. */
+  private tellTicked(): void {
+    if (this.isTelling) return
+    this.isTelling = true
+    const over = Effect.sync(() => {
+      this.isTelling = false
+    })
+    Runtime.runFork(this.runtime)(Effect.zipRight(unattended("what is done every second for the stream", Effect.sync(this.ticked)), over))
   }
 }
 

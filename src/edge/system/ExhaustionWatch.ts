@@ -3,6 +3,7 @@
  * stands, and a person has to decide what becomes of it. The log shows each as an error.
  */
 import * as Effect from "effect/Effect"
+import { unattended } from "../../domain/Unattended.js"
 import type { Reads } from "../../engine/Reads.js"
 import type { Activity } from "../../sequencer/Activity.js"
 
@@ -33,5 +34,6 @@ export const drive = (state: Reads, activity: Activity): Effect.Effect<never> =>
   Effect.suspend(() => {
     const look = make(state, activity)
     const say = (text: string): Effect.Effect<void> => Effect.logError(text)
-    return Effect.forever(Effect.zipRight(Effect.suspend(() => Effect.forEach(look(), say, { discard: true })), Effect.sleep(pauseMs)))
+    const once = Effect.suspend(() => Effect.forEach(look(), say, { discard: true }))
+    return Effect.forever(Effect.zipRight(unattended("the watch for exhausted markets", once), Effect.sleep(pauseMs)))
   })

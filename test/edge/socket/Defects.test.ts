@@ -1,5 +1,7 @@
 /** A defect in one conversation stays there: it is answered and the conversation ends, while the venue and all other clients go on. */
+import { Effect } from "effect"
 import { beforeEach, describe, expect, test } from "vitest"
+import * as Histories from "../../../src/readmodel/Histories.js"
 import { LiveVenue, marketId, type Trader } from "../LiveVenue.js"
 import { Client } from "./Client.js"
 
@@ -57,6 +59,28 @@ describe("what goes wrong unexpectedly", () => {
     await venue.pass(5_000)
     expect([third.ended, other.ended]).toEqual([end, undefined])
     expect(other.fresh()).toMatchObject([{ type: "heartbeat" }])
+  })
+
+  test("as what is done every second for the stream is done keeps no session from its heartbeats", async () => {
+    let isBroken = false
+    const standing = () =>
+      isBroken ? broken() : {
+        sequence: past.engine.sequence,
+        atEpochMs: past.atEpochMs,
+        fills: 0,
+        lagMs: 0,
+        isReplaying: false,
+        isRebuilding: false
+      }
+    const histories = { ...Histories.none, standing, candles: () => Effect.sync(() => ({ found: [], standing: standing() })) }
+    const past: LiveVenue = LiveVenue.make(undefined, { holdsTime: true, histories })
+    const listener = new Client(past)
+    listener.fresh()
+    listener.say({ op: "subscribe", channel: "market.candles", marketId, timeframe: "1m" })
+    while (listener.frames.at(-1).channel !== "market.candles") await listener.reached(1).then(() => listener.fresh())
+    isBroken = true
+    await past.pass(15_000)
+    expect(listener.fresh().map(({ type }) => type)).toEqual(["heartbeat", "heartbeat", "heartbeat"])
   })
 
   test.each(["cancel", "amend"])("an order's id that cannot be encoded is refused: %s", async (op) => {
