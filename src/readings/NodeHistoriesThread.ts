@@ -10,6 +10,7 @@ import * as LogLevel from "effect/LogLevel"
 import { assert } from "../domain/Assert.js"
 import * as Snapshot from "../engine/Snapshot.js"
 import * as NodeDisk from "../journal/NodeDisk.js"
+import * as NodeThreads from "../NodeThreads.js"
 import * as SnapshotStore from "../journal/SnapshotStore.js"
 import * as NodeHistories from "../readmodel/NodeHistories.js"
 import { stepBack } from "../sequencer/NodePriority.js"
@@ -37,7 +38,7 @@ const leaves = Layer.mergeAll(
 
 stepBack()
 
-Effect.runFork(
+NodeThreads.run(
   serve(begun, capacity, say, () => port.close()).pipe(
     Effect.map((hear) => port.on("message", hear)),
     Effect.provide(leaves),

@@ -6,6 +6,7 @@ import * as Logger from "effect/Logger"
 import { assert } from "../domain/Assert.js"
 import * as Snapshot from "../engine/Snapshot.js"
 import * as NodeDisk from "../journal/NodeDisk.js"
+import * as NodeThreads from "../NodeThreads.js"
 import * as SnapshotStore from "../journal/SnapshotStore.js"
 import { stepBack } from "../sequencer/NodePriority.js"
 import * as NodeTurns from "../sequencer/NodeTurns.js"
@@ -28,7 +29,7 @@ const program = Effect.gen(function*() {
 const logger = Logger.replace(Logger.defaultLogger,
   Logger.make(({ message }) => say({ _tag: "Warned", text: `reading the journal: ${String(message)}` })))
 
-Effect.runFork(program.pipe(
+NodeThreads.run(program.pipe(
   Effect.provide(
     Layer.provideMerge(SnapshotStore.layerBesideInto(Snapshot.memoryFor(capacity)), Layer.merge(NodeDisk.layer(dataDir), NodeTurns.layer))
   ),
