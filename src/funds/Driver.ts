@@ -11,6 +11,7 @@ import * as Fiber from "effect/Fiber"
 import { identity } from "effect/Function"
 import type * as Scope from "effect/Scope"
 import { sequenceOf } from "../domain/Ids.js"
+import { unattended } from "../domain/Unattended.js"
 import type { TransferView } from "../engine/Reads.js"
 import { isFromBefore } from "./Ahead.js"
 import { waitMs } from "./Backoff.js"
@@ -339,7 +340,7 @@ export class Driver {
     Effect.suspend(() => Effect.raceFirst(Effect.sleep(this.isBusy ? this.options.busyMs : this.options.idleMs), latch.await))
 
   private readonly work: Effect.Effect<never> = Effect.forever(
-    Effect.zipRight(Effect.zipRight(this.workLatch.close, caught(this.round)), this.pause(this.workLatch))
+    Effect.zipRight(Effect.zipRight(this.workLatch.close, unattended("the driver of the ledger", this.round)), this.pause(this.workLatch))
   )
 
   /** Reads a page of completions. Returns whether there may be more at once. */
@@ -445,12 +446,10 @@ const sinceWithheld = {
 const isWaiting = ({ waitMs: forMs, waitsSinceEpochMs }: Tended, nowEpochMs: number): boolean =>
   nowEpochMs >= waitsSinceEpochMs && nowEpochMs < waitsSinceEpochMs + forMs
 
-/** A defect is logged, and the next round starts afresh. */
-const caught = (round: Effect.Effect<void>): Effect.Effect<void> =>
-  Effect.catchAllCause(round, (cause) =>
-    Cause.isInterruptedOnly(cause) ? Effect.interrupt : Effect.logError("the driver of the ledger met a defect", cause))
-
 const troubleOf = (cause: Cause.Cause<Trouble>): Trouble => {
   const failure = Cause.failureOption(cause)
-  return failure._tag === "Some" ? failure.value : new Unreachable({ whom: "ledger", detail: "interrupted" })
+  if (failure._tag === "Some") return failure.value
+  return Cause.isDie(cause)
+    ? new Unreachable({ whom: "venue", detail: "it met a defect, which is in its log" })
+    : new Unreachable({ whom: "ledger", detail: "interrupted" })
 }

@@ -3,10 +3,10 @@ import * as Schema from "effect/Schema"
 
 /**
  * The ledger or the signer has not done what it was asked, for no known permanent reason: another attempt will succeed sooner or
- * later.
+ * later. `venue`: neither is to blame, as the venue itself met a defect.
  */
 export class Unreachable extends Schema.TaggedError<Unreachable>()("Unreachable", {
-  whom: Schema.Literal("ledger", "signer"),
+  whom: Schema.Literal("ledger", "signer", "venue"),
   detail: Schema.String,
   /**
    * What else is known of it. `refusal`: it answers, and refuses for a reason of its own, which may last until an operator sees to it;

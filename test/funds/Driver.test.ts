@@ -235,6 +235,37 @@ test("transfers that fail together are not all tried again together", async () =
   expect(other![4]! - one![4]!).toBeGreaterThan(1_000)
 })
 
+test("a defect of the venue's own as completions are read is not blamed on the ledger", async () => {
+  const parts = partsOf({
+    signer: { treasuryKey: Effect.succeed({ keyId: "k", publicKey: new Uint8Array(32) }) },
+    ledger: {
+      participantId: Effect.succeed("p"),
+      allocateParty: () => Effect.succeed({ partyId: "t::1" }),
+      end: Effect.die(new Error("a bug"))
+    },
+    setting: {},
+    reads: { funds: { offset: 0 }, openTransfers: () => [] }
+  })
+  const said: Array<unknown> = []
+  const trouble = await Effect.runPromise(
+    Effect.gen(function*() {
+      const driver = new Driver(parts, yield* Scope.Scope)
+      yield* Effect.forkScoped(driver.loops[1]!)
+      yield* TestClock.adjust(100)
+      return driver.trouble?.message
+    }).pipe(
+      Effect.scoped,
+      Effect.provide(Logger.replace(Logger.defaultLogger, Logger.make(({ message }) => void said.push(String(message))))),
+      Effect.provide(TestContext.TestContext)
+    )
+  )
+  expect(trouble).toBe("the venue: it met a defect, which is in its log")
+  expect(said).toEqual([
+    "the reader of completions met a defect",
+    "completions cannot be read: the venue: it met a defect, which is in its log"
+  ])
+})
+
 test("several who bind at first have the same, and choose holdings in the same turn", async () => {
   const parts = partsOf({
     signer: { treasuryKey: Effect.delay(Effect.succeed({ keyId: "k", publicKey: new Uint8Array(32) }), 5) },
