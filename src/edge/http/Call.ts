@@ -181,9 +181,27 @@ export class Call {
     )
   }
 
+  /**
+   * Answers once the state that the answer was made from is durable. The writer calls then, and would end the venue for a defect in it: one
+   * is this request's alone.
+   */
+  whenDurable(answer: () => void): void {
+    const { barrier, state } = this.services
+    barrier.whenDurable(state.sequence, () => this.safely(answer))
+  }
+
+  /** Runs what answers the request: a defect in it is answered. */
+  safely(answer: () => void): void {
+    try {
+      answer()
+    } catch (cause) {
+      this.crash(cause)
+    }
+  }
+
   /** Like `fail`, for failures derived from the engine's state: waits until that is durable. */
   failDurably(failure: Errors.Failure): void {
-    this.services.barrier.whenDurable(this.services.state.sequence, () => this.fail(failure))
+    this.whenDurable(() => this.fail(failure))
   }
 
   /** Answers a command that was refused as a whole or has no entries. Returns whether it did. */

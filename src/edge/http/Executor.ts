@@ -189,7 +189,7 @@ export const serve = (
   const release = (call: Call, answer: () => void): void => {
     // Health and readiness are about the process and must not wait for the writer.
     if (endpoint.access === "system" && endpoint.name !== "getMetrics") return answer()
-    call.services.barrier.whenDurable(call.services.state.sequence, answer)
+    call.whenDurable(answer)
   }
   return (call, { trader }) => {
     const input = read(call)
@@ -199,7 +199,7 @@ export const serve = (
     )
     Runtime.runCallback(runtime)(effect, {
       onExit: (exit) => {
-        try {
+        call.safely(() => {
           if (Exit.isSuccess(exit)) {
             const { value } = exit
             const { contentType, encode, kind } = made ??= answering(endpoint)
@@ -215,9 +215,7 @@ export const serve = (
             if (failure._tag === "Some") release(call, () => call.fail(failure.value))
             else call.crash(exit.cause)
           }
-        } catch (cause) {
-          call.crash(cause)
-        }
+        })
       }
     })
   }

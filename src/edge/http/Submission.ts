@@ -42,14 +42,11 @@ export const submit = (
   }) as Command
   const { metrics, monotonicNanos } = call.services
   metrics.stages.edge.record(monotonicNanos() - call.begunAtNanos)
-  call.services.submit(sent, (outcome) => {
-    try {
+  call.services.submit(sent, (outcome) =>
+    call.safely(() => {
       call.decided(outcome)
       if (!call.failedWhole(outcome)) answer(outcome)
-    } catch (cause) {
-      call.crash(cause)
-    }
-  }, call.request.ticketOf)
+    }), call.request.ticketOf)
 }
 
 /**
@@ -64,16 +61,12 @@ export const failUndecided = (
   failure: Errors.Failure,
   answer: (outcome: Outcome) => void
 ): void => {
-  const { barrier, now, state } = call.services
+  const { now, state } = call.services
   const outcome = state.remembered({ account, operation, idempotencyKey, fingerprint }, now())
   if (outcome === undefined) return call.failDurably(failure)
-  barrier.whenDurable(state.sequence, () => {
-    try {
-      call.decided(outcome)
-      answer(outcome)
-    } catch (cause) {
-      call.crash(cause)
-    }
+  call.whenDurable(() => {
+    call.decided(outcome)
+    answer(outcome)
   })
 }
 
@@ -133,10 +126,12 @@ export const submitted = (
 ): Effect.Effect<Outcome, Errors.Failure> =>
   Effect.flatMap(FiberRef.get(Underway.call), (call) =>
     Effect.async<Outcome, Errors.Failure>((resume) => {
-      submit(command, (outcome) => {
-        call?.decided(outcome)
-        resume(judged(outcome, market, refusedAs))
-      })
+      // Judged by the caller's own fiber: a defect in it must be kept from the writer.
+      submit(command, (outcome) =>
+        resume(Effect.suspend(() => {
+          call?.decided(outcome)
+          return judged(outcome, market, refusedAs)
+        })))
     }))
 
 /** A decision in the form of `submitted`. */

@@ -153,6 +153,27 @@ test("a defect is answered 500, counted, and tells nothing; the log has it under
   })
 })
 
+test.each([
+  ["a read", (): Fake.Ask => ({ target: "/v1/markets" })],
+  ["a refusal", (fake: Fake.FakeVenue): Fake.Ask => ({
+    target: "/v1/orders",
+    idempotencyKey: "k",
+    body: Fake.order(fake, { accountId: fake.accounts[1] })
+  })]
+])("a defect as %s is answered once it is durable is kept from the writer, and logged", async (_, asked) => {
+  const lines: Array<string> = []
+  const fake = Fake.make({ logged: (line) => void lines.push(line) })
+  fake.hold = true
+  let answers = 0
+  fake.application.handle(Fake.request({ ...asked(fake), key: fake.keys.alice }), () => {
+    answers++
+    throw new Error("a defect of the answer")
+  })
+  expect(answers).toBe(0)
+  fake.release()
+  expect([answers, lines.map((line) => JSON.parse(line))]).toMatchObject([1, [{ level: "error", message: "A request met a defect" }]])
+})
+
 test("an outcome without its entry is a defect of the venue, not of the writer", async () => {
   const fake = Fake.make()
   fake.next = () => ({ sequence: 7, atEpochMs: decidedAt, refusal: 0, replayed: false, entries: [] })
