@@ -174,7 +174,9 @@ export class Reader {
     const { reads, submit } = this.parts
     const offset = this.throughOffset ?? 0
     const ahead = offset - reads.funds.offset
-    const isDue = isFound || ahead >= journalEveryOffsets || nowEpochMs - this.journaledAtEpochMs >= journalEveryMs
+    const sinceMs = nowEpochMs - this.journaledAtEpochMs
+    // A place that was journaled later than now was so before the clock was set back.
+    const isDue = isFound || ahead >= journalEveryOffsets || sinceMs < 0 || sinceMs >= journalEveryMs
     if (ahead <= 0 || !isDue) return Effect.void
     this.journaledAtEpochMs = nowEpochMs
     return Effect.asVoid(note({ submit }, "NoteLedgerOffset", { offset, recordTimeEpochMs }))

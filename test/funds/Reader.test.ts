@@ -64,7 +64,7 @@ const scene = (
   const bound = boundOf(parts)
   const reader = new Reader(parts, bound, 0)
   // So soon after the epoch that nothing is journaled for the time that has passed.
-  const page = () => Effect.runPromise(reader.page(1_000))
+  const page = (atEpochMs = 1_000) => Effect.runPromise(reader.page(atEpochMs))
   return { bound, journaled, ledger, page, reader }
 }
 
@@ -75,6 +75,19 @@ test("its place is journaled behind an acceptance that nobody knows, so that no 
   const behind = scene(9, [8])
   await behind.page()
   expect([behind.journaled, behind.reader.unknownCompletions]).toEqual([[9], 1])
+})
+
+test("a clock that was set back does not keep its place from being journaled for as long", async () => {
+  const { journaled, ledger, page } = scene(9, [])
+  await page(7_200_000)
+  ledger.end = 10
+  await page(7_259_999)
+  expect(journaled).toEqual([9])
+  await page(3_600_000)
+  expect(journaled).toEqual([9, 10])
+  ledger.end = 11
+  await page(3_659_999)
+  expect(journaled).toEqual([9, 10])
 })
 
 const prunings: ReadonlyArray<
