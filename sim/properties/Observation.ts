@@ -502,6 +502,8 @@ export type Observation =
     readonly newest: number
     readonly atEpochMs: number
   }
+  /** The process met a defect that did not end it: the line of its log, and what the defect says. */
+  | { readonly _tag: "Defect"; readonly line: string; readonly defect: string }
   /** The process begins to write a snapshot: the snapshot's record, and the last durable one when its file was created. */
   | { readonly _tag: "SnapshotBegun"; readonly sequence: number; readonly durable: number }
   /** The process removes a snapshot, and leaves so many on the disk. */

@@ -1,6 +1,7 @@
 /**
  * Safety. Only faults of the outside world end the process, never its own mistakes: no assertion fails, nothing throws, and its last
- * message names the disk, or the lock where it has lost that.
+ * message names the disk, or the lock where it has lost that. The same is true of what it survives: a defect that is caught and logged, and
+ * one that ends a fiber for which nobody waits.
  */
 import { broken, holds, type Property } from "./Property.js"
 
@@ -16,6 +17,9 @@ const locked = /Locked/
  * write finds no room that was there a moment before, with a block placed in that segment already.
  */
 const needless = /JournalFull: .*next\.tmp/
+
+/** What waited for the writer ends with it, and so does the process, which is judged then. */
+const ofWriter = /the writer stopped/
 
 interface State {
   /** Whether the present process has lost its lock. */
@@ -50,6 +54,8 @@ export const noDefect: Property<State> = {
         return holds
       case "Ended":
         return seen.failure === undefined || mayEnd(seen.failure, seen.diskFailed, state) ? holds : broken(seen.failure)
+      case "Defect":
+        return ofWriter.test(seen.defect) || mayEnd(seen.defect, true, state) ? holds : broken(`${seen.line}: ${seen.defect}`)
       default:
         return holds
     }

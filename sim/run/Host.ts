@@ -461,7 +461,7 @@ export class Host {
       histories,
       follower: this.#follower(),
       readings: this.#readings(),
-      log: (line) => this.witness.log(line),
+      log: (line, defect) => this.witness.log(line, defect),
       reached: this.witness.reached,
       ...told
     })

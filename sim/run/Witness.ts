@@ -77,10 +77,11 @@ export class Witness {
     this.callsUntil[mark] ??= this.calls()
   }
 
-  /** Keeps a line that the venue logged. */
-  log(line: string): void {
+  /** Keeps a line that the venue logged, and shows properties the defect of which it tells. */
+  log(line: string, defect?: string): void {
     this.logged.push(line)
     this.trace(`log ${line}`)
+    if (defect !== undefined) this.see({ _tag: "Defect", line, defect })
   }
 
   /** Adds a line to the trace, if there is one, that is not an observation. */
@@ -198,6 +199,7 @@ type OfProcess = Extract<Observation, {
     | "LookedFor"
     | "Executing"
     | "Ended"
+    | "Defect"
 }>
 
 /** A line about an event of the process. */
@@ -215,6 +217,8 @@ const describeProcess = (seen: OfProcess): string => {
       return `took the lock of ${seen.incarnation} at record ${seen.sequence}${seen.byStranger ? " for another" : ""}`
     case "LockLeft":
       return "left the lock to the venue"
+    case "Defect":
+      return `met a defect: ${seen.line}`
     case "RepliedUnlocked":
       return `replied without the lock to ${seen.call.id} of record ${seen.record ?? "none"}`
     case "Watched":
@@ -435,6 +439,7 @@ const describe = (seen: Observation): string => {
     case "LookedFor":
     case "Executing":
     case "Ended":
+    case "Defect":
       return describeProcess(seen)
     case "SnapshotBegun":
     case "SnapshotRemoved":

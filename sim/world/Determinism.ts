@@ -9,6 +9,13 @@ const forbidden = (name: string) => () => {
   throw new Error(`${name} was used inside the simulation: it must come from a leaf`)
 }
 
+/** `Effect.never` holds a timer of so many milliseconds, which is never due: it keeps a real process alive, and does nothing here. */
+const neverMs = 2 ** 31 - 1
+
+const setInterval = (_: () => void, everyMs: number): void => {
+  if (everyMs !== neverMs) forbidden("setInterval")()
+}
+
 /** Where Effect keeps its process-wide values, by symbol. */
 const effectGlobals = (): Map<unknown, unknown> | undefined =>
   (globalThis as { "effect/GlobalValue"?: Map<unknown, unknown> })["effect/GlobalValue"]
@@ -35,6 +42,7 @@ export const isolated = <A>(nowEpochMs: () => number, random: () => number, body
   Math.random = random
   performance.now = nowEpochMs
   for (const name of timers) target[name] = forbidden(name)
+  target["setInterval"] = setInterval
   resetFiberIds()
   try {
     return body()

@@ -6,12 +6,13 @@
  * it reads slowly, so that it lags; it dies with the venue's process; and, where the caller says so, it reaches another state. All of this
  * is drawn by seed.
  */
-import { Cause, Effect, Exit, Layer, Logger, type Scheduler } from "effect"
+import { Cause, Effect, Exit, Layer, type Scheduler } from "effect"
 import { endedBy, follow } from "../../src/sequencer/Follower.js"
 import { type Ended, FollowerHost, type Said } from "../../src/sequencer/FollowerHost.js"
 import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
 import type { SimClock } from "./SimClock.js"
 import type { SimDisk } from "./SimDisk.js"
+import * as SimLogger from "./SimLogger.js"
 import type { SimRandom } from "./SimRandom.js"
 import type { SimScheduler } from "./SimScheduler.js"
 
@@ -34,7 +35,7 @@ export interface Parts {
   readonly disk: SimDisk
   /** Whether faults have stopped: then it neither dies alone nor pauses. */
   readonly isCalm: () => boolean
-  readonly log: (line: string) => void
+  readonly log: SimLogger.Log
   /** How it is to misreport its next sample of the state: as another one, or by ending, as if its replay had come to another digest. */
   readonly lies: () => Lie | undefined
   /** Called when one is started. */
@@ -100,7 +101,7 @@ export const layer = (
           follow(setting, told, say, rest).pipe(
             Effect.provide(Layer.provideMerge(SnapshotStore.layerBeside, disk.mount())),
             Effect.provide(
-              Logger.replace(Logger.defaultLogger, Logger.make(({ message }) => log(`the follower: ${String(message)}`)))
+              SimLogger.layer(log, (_, message) => `the follower: ${message}`)
             ),
             Effect.withClock(clock)
           ),

@@ -5,7 +5,7 @@
  * its ready tasks and timers are dropped, its connections are cut and its locks released. `kill` loses nothing that the operating system
  * had; `power` also loses what was not synced. A graceful stop is what SIGTERM does: the venue's scope is closed.
  */
-import { Cause, Effect, Fiber, Layer, Logger } from "effect"
+import { Cause, Effect, Fiber, Layer } from "effect"
 import type { Reads } from "../../src/engine/Reads.js"
 import * as Bootstrap from "../../src/Bootstrap.js"
 import * as Marks from "../../src/domain/Marks.js"
@@ -25,6 +25,7 @@ import type { SimDisk } from "./SimDisk.js"
 import type { Histories } from "../../src/readmodel/Histories.js"
 import type { SimHistories } from "./SimHistories.js"
 import type { SimIndexFeed } from "./SimIndexFeed.js"
+import * as SimLogger from "./SimLogger.js"
 import type { SimNetwork } from "./SimNetwork.js"
 import type { SimRandom } from "./SimRandom.js"
 import * as SimReadings from "./SimReadings.js"
@@ -65,7 +66,7 @@ export interface Parts {
   readonly beside?: (feed: Feed["Type"]) => Effect.Effect<void>
   /** Called when the process ended by itself; with why, or undefined after a graceful stop. */
   readonly ended: (failure: string | undefined) => void
-  readonly log: (line: string) => void
+  readonly log: SimLogger.Log
   /** Called for each rare branch of the venue's code that is reached. */
   readonly reached: Marks.Reached
 }
@@ -128,8 +129,7 @@ export const start = (parts: Parts): SimProcess => {
   const venue = venueOf(parts, (fault) => {
     stopFault = fault
   })
-  const logger = Logger.replace(Logger.defaultLogger,
-    Logger.make(({ logLevel, message }) => parts.log(`${logLevel.label}: ${String(message)}`)))
+  const logger = SimLogger.layer((line, defect) => parts.log(line, alive ? defect : undefined), (level, message) => `${level}: ${message}`)
   const program = Effect.flatMap(Venue.Venue, (venue) => {
     if (alive) parts.ready(venue.reads, venue.histories, venue.followers)
     const stopped = Effect.flatMap(venue.failure, (failure) => Effect.dieMessage(`the writer stopped: ${describe(failure)}`))

@@ -6,7 +6,7 @@
  * is restarted by the next request; the maker of histories after a while, over the database as its last transaction left it. Both die with
  * the venue's process. All of this is drawn by seed.
  */
-import { Deferred, Effect, FiberId, Layer, Logger } from "effect"
+import { Deferred, Effect, FiberId, Layer } from "effect"
 import * as Marks from "../../src/domain/Marks.js"
 import type { Capacity } from "../../src/engine/State.js"
 import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
@@ -24,6 +24,7 @@ import type { ReplayHost } from "../../src/streams/ReplayHost.js"
 import type { SimClock } from "./SimClock.js"
 import type { SimDisk } from "./SimDisk.js"
 import { groupOver, inOrder } from "./SimFollower.js"
+import * as SimLogger from "./SimLogger.js"
 import type { SimRandom } from "./SimRandom.js"
 import type { SimScheduler } from "./SimScheduler.js"
 
@@ -39,7 +40,7 @@ export interface Parts {
   readonly scheduler: SimScheduler
   readonly clock: SimClock
   readonly disk: SimDisk
-  readonly log: (line: string) => void
+  readonly log: SimLogger.Log
   /** The storage of the histories. */
   readonly histories: Layer.Layer<HistoriesDatabase>
   /** Called when the process that has them open dies alone. */
@@ -57,7 +58,7 @@ const begun = ({ clock, disk, log, reached, scheduler }: Parts) => {
     Layer.provideMerge(SnapshotStore.layerBeside, disk.mount()),
     Layer.succeed(Turns, { schedule: (turn) => scheduler.ready(() => isAlive() ? turn() : undefined) }),
     Layer.succeed(Marks.Marks, reached),
-    Logger.replace(Logger.defaultLogger, Logger.make(({ message }) => log(`beside: ${String(message)}`)))
+    SimLogger.layer(log, (_, message) => `beside: ${message}`)
   )
   const run = <A>(effect: Effect.Effect<A>) => Effect.runFork(Effect.withClock(effect, clock), { scheduler: group })
   return { abandon, environment, isAlive, run }
