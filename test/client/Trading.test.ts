@@ -369,6 +369,8 @@ describe("ccxt class", () => {
     const tiers = await maker.fetchMarketLeverageTiers(symbol)
     expect(tiers.map(({ maintenanceMarginRate, maxNotional, minNotional }) => [minNotional, maxNotional, maintenanceMarginRate]))
       .toEqual([[0, 1_000_000, 0.005], [1_000_000, 5_000_000, 0.01], [5_000_000, 500_000_000, 0.025]])
+    // Half as much again as maintenance margin opens a position: 500 million need 18.63 million.
+    expect(tiers.map(({ maxLeverage }) => maxLeverage)).toEqual([50, 50, 26])
     expect(Object.keys(await maker.fetchLeverageTiers([symbol]))).toEqual([symbol])
   })
 

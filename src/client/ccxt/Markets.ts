@@ -161,16 +161,25 @@ export class Markets extends Delivery {
     // The largest notional that a position can have: the greatest quantity at the highest price. A tier that begins beyond it is empty.
     const most = this.parseNumber(Precise.stringMul(this.safeString(details, "maxPositionQuantity"), this.safeString(details, "maxPrice")))
     const ended = (from: Num): Num => most === undefined || from === undefined ? most : Math.max(most, from)
-    return tiers.map((tier, index) => ({
-      tier: index + 1,
-      symbol: market?.symbol,
-      currency: market?.settle,
-      minNotional: notional(tier),
-      maxNotional: notional(tiers[index + 1]) ?? ended(notional(tier)),
-      maintenanceMarginRate: this.parseNumber(Precise.stringDiv(this.safeString(tier, "maintenanceMarginBps"), "10000")),
-      maxLeverage: this.safeNumber(details, "maxLeverageX"),
-      info: tier
-    }))
+    const maxLeverage = this.safeNumber(details, "maxLeverageX")
+    // What a position at the end of the tiers so far needs to be kept; half as much again is needed to open it.
+    let maintenance = 0
+    return tiers.map((tier, index) => {
+      const minNotional = notional(tier)
+      const maxNotional = notional(tiers[index + 1]) ?? ended(minNotional)
+      const maintenanceMarginRate = this.parseNumber(Precise.stringDiv(this.safeString(tier, "maintenanceMarginBps"), "10000"))
+      maintenance += ((maxNotional ?? 0) - (minNotional ?? 0)) * (maintenanceMarginRate ?? 0)
+      return {
+        tier: index + 1,
+        symbol: market?.symbol,
+        currency: market?.settle,
+        minNotional,
+        maxNotional,
+        maintenanceMarginRate,
+        maxLeverage: Math.max(1, Math.min(maxLeverage!, Math.floor(maxNotional! / (1.5 * maintenance) + 1e-9))),
+        info: tier
+      }
+    })
   }
 
   /** Current limits of an order in each market: minimum and maximum of amount, price, cost and leverage. */
