@@ -467,11 +467,11 @@ export class Stage {
   }
 
   /** The owner that a call has let in signs in once more, by a passkey. */
-  signIn(owner: number, passkey: number): Numbered {
+  signIn(owner: number, passkey: number, signCount = 0): Numbered {
     const who = OwnerCalls.stranger(`owner-${passkey}`)
     const { accountId } = OwnerCalls.holder(who.client, owner)
     const { call: asked } = this.apart(OwnerCalls.beginAuthentication(who, accountId, undefined))
-    return this.apart(OwnerCalls.finishAuthentication(who, { kind: "get", passkey, asked, signCount: 0 }))
+    return this.apart(OwnerCalls.finishAuthentication(who, { kind: "get", passkey, asked, signCount }))
   }
 
   /** An agent asks for a key with these scopes. */

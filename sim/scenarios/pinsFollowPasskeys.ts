@@ -5,7 +5,8 @@
  * What has to hold: the new passkey is to be added first, and then the lost one's removed; and then the pinned ones are the account's.
  * Whoever has been asked for a proof of one passkey may be asked for others meanwhile, and answer those: the first one is taken still.
  * Who gives up one withdrawal after the other, where only the last is remembered, is not told that there was none before it, nor of
- * older ones in its place. And who asks for candles meanwhile is told that they lag by some seconds, and not that they are stale.
+ * older ones in its place. Who signs in from one place too many is signed out where he signed in first, and who seems to use a copy of
+ * his passkey is not let in. And who asks for candles meanwhile is told that they lag by some seconds, and not that they are stale.
  */
 import type { Json } from "../reading/Bodies.js"
 import * as FundsCalls from "../workload/FundsCalls.js"
@@ -18,6 +19,8 @@ import type { Stage } from "./Stage.js"
 const hour = 3_600_000
 /** Challenges of one address that may be open. */
 const challenges = 3
+/** Sessions that an account may have. */
+const sessions = 12
 /** For how long the histories rest after what they have taken in: no whole seconds, at which marks come. */
 const restMs = 4_300
 /** How often candles are asked for while they rest once. */
@@ -66,6 +69,16 @@ const listedAtOnce = (stage: Stage, owner: OwnerCalls.Bearer): void => {
   stage.is("who expects a step of a deposit", stage.apart(FundsCalls.initiate(owner, asked[0]!, "treasury_offer")).answer.status, 409)
 }
 
+/** The owner signs in until the session that he had first ends for room; then his passkey counts, and at last its counter goes back. */
+const signedInTooOften = (stage: Stage, call: number, owner: OwnerCalls.Bearer): void => {
+  const asked = (): number => stage.apart(OwnerCalls.listPasskeys(owner)).answer.status
+  stage.is("who is signed in for the first time", asked(), 200)
+  for (let times = 0; times < sessions; times++) stage.done(stage.signIn(call, passkey).answer)
+  stage.is("who is signed in for the first time, after as many others as may be", asked(), 401)
+  stage.done(stage.signIn(call, passkey, 7).answer)
+  stage.is("who has a counter that went back", stage.signIn(call, passkey, 6).answer.status, 401)
+}
+
 /** Somebody asks for candles all the time while the histories rest: they lag, and are not stale yet. */
 const drawnMeanwhile = (stage: Stage): void => {
   // They take in the first of these at once, and rest before the next.
@@ -85,7 +98,7 @@ export const pinsFollowPasskeys: Scenario = {
     funds: { ...ledgerOf({}), kept: { endedOfAccount: 1, endedInAll: 100 } },
     histories: { meanDamagedMs: 0, pauseMs: restMs }
   },
-  bounds: { ...withPrepared, ofAddress: { challenges, agents: 16 } },
+  bounds: { ...withPrepared, identity: { sessions }, ofAddress: { challenges, agents: 16 } },
   play: (stage) => {
     const { call, owner } = beginWithOwner(stage, hour)
     answeredLater(stage, call)
@@ -100,6 +113,7 @@ export const pinsFollowPasskeys: Scenario = {
     stage.is("what is due then", changes, [["add", credentialIdOf(found)], ["remove", credentialIdOf(lost)], "current"])
     listedAtOnce(stage, owner)
     drawnMeanwhile(stage)
+    signedInTooOften(stage, call, owner)
     stage.auditEngine()
   }
 }
