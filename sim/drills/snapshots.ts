@@ -174,7 +174,10 @@ const passesOver = (judge: Judge, yard: Yard, [before, newest]: ReadonlyArray<Sn
     yard.logged.some((line) => line.includes(`passed over: ${reason}`)))
 }
 
-/** Saves that fail or are cut off by a crash leave those before, and no file in preparation that a later one would not replace. */
+/**
+ * Saves that fail or are cut off by a crash leave those before, and no file in preparation that a later one would not replace. What fails
+ * once the new one is there fails no save.
+ */
 export const savesThatFail = (judge: Judge, yard: Yard): void => {
   const { disk, random } = yard
   const first = taken(yard, 5)
@@ -186,9 +189,15 @@ export const savesThatFail = (judge: Judge, yard: Yard): void => {
   const before = dueOf(yard, first, pathOf(5, kind))
   let left = random.between(1, 14)
   let failed: string | undefined
+  // Once it has its lasting name, what else fails is about older ones alone.
+  let isNamed = false
   const crashes = random.chance(0.5)
   yard.inject = ({ operation, path }) => {
-    if (!path.startsWith("snapshots") || operation === "remove" || failed !== undefined || --left > 0) return undefined
+    if (!path.startsWith("snapshots") || operation === "remove" || failed !== undefined) return undefined
+    if (--left > 0) {
+      isNamed ||= operation === "syncDirectory" && disk.files().includes(pathOf(9, kind))
+      return undefined
+    }
     failed = operation
     if (!crashes) return "EIO"
     disk.crash(random.pick(["power", "kill"] as const))
@@ -198,7 +207,9 @@ export const savesThatFail = (judge: Judge, yard: Yard): void => {
   yard.inject = () => undefined
   const names = disk.files().filter((path) => path.startsWith("snapshots/"))
   if (failed !== undefined && ending !== "crashed") {
-    judge.equal("a save of which an operation failed", (endingOf(ending) as { readonly _tag?: string })._tag, "DiskError")
+    const told = endingOf(ending)
+    judge.equal("a save of which an operation failed", isNamed ? told : (told as { readonly _tag?: string })._tag,
+      isNamed ? "done" : "DiskError")
     // What could not get its name is complete, and is replaced by the next save.
     judge.holds(`a save whose ${failed} failed left ${names.join(" ")}`, failed === "rename" || !names.includes("snapshots/next.tmp"))
   }
