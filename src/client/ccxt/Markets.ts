@@ -167,16 +167,17 @@ export class Markets extends Delivery {
     return tiers.map((tier, index) => {
       const minNotional = notional(tier)
       const maxNotional = notional(tiers[index + 1]) ?? ended(minNotional)
-      const maintenanceMarginRate = this.parseNumber(Precise.stringDiv(this.safeString(tier, "maintenanceMarginBps"), "10000"))
-      maintenance += ((maxNotional ?? 0) - (minNotional ?? 0)) * (maintenanceMarginRate ?? 0)
+      const rate = this.parseNumber(Precise.stringDiv(this.safeString(tier, "maintenanceMarginBps"), "10000"))
+      maintenance += ((maxNotional ?? 0) - (minNotional ?? 0)) * (rate ?? 0)
+      const atItsEnd = Math.floor((maxNotional ?? 0) / (1.5 * maintenance) + 1e-9)
       return {
         tier: index + 1,
         symbol: market?.symbol,
         currency: market?.settle,
         minNotional,
         maxNotional,
-        maintenanceMarginRate,
-        maxLeverage: Math.max(1, Math.min(maxLeverage!, Math.floor(maxNotional! / (1.5 * maintenance) + 1e-9))),
+        maintenanceMarginRate: rate,
+        maxLeverage: Math.max(1, Math.min(maxLeverage ?? atItsEnd, atItsEnd)),
         info: tier
       }
     })
@@ -237,7 +238,10 @@ export class Markets extends Delivery {
     return chosen
   }
 
-  /** Reads something for each of these markets, by symbol: one request for each, a few at a time. The first failure ends it, and so does `close()`. */
+  /**
+   * Reads something for each of these markets, by symbol: one request for each, a few at a time. The first failure ends it, and so does
+   * `close()`.
+   */
   protected async ofEach<A>(symbols: Strings, read: (symbol: string) => Promise<A>): Promise<Record<string, A>> {
     const chosen = [...await this.chosen(symbols)]
     const found: Record<string, A> = Object.fromEntries(chosen.map((symbol) => [symbol, undefined])) as Record<string, never>
