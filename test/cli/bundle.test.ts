@@ -202,13 +202,26 @@ describe("a bundle of a journal", () => {
       expect(other).not.toBe(text)
       return redigested(Buffer.from(other, "latin1"))
     }
+    const withBounds = (bounds: unknown): Buffer => changed(/"asked"/, `"bounds":${JSON.stringify(bounds)},"asked"`)
     const cases: ReadonlyArray<readonly [Buffer, string]> = [
       [changed(/"headDigest":"../, "\"headDigest\":\"00"), "its last block is not the one its manifest names"],
       [changed(/"lastSequence":\d/, "\"lastSequence\":9"), "its last block is not the one its manifest names"],
       [changed(/"previousDigest":"00/, "\"previousDigest\":\"11"), "its first block names another block before it"],
       [changed(/"firstSequence":1,/, "\"firstSequence\":2,"), "its first sequence is not the one behind its state"],
       [changed(/(?<=\["blocks",)\d+/, (length) => String(Number(length) + 1)), "its sections have other lengths than its manifest says"],
-      [changed(/"rules":\d/, "\"rules\":x"), "its manifest is not one"]
+      [changed(/"rules":\d/, "\"rules\":x"), "its manifest is not one"],
+      [changed(/"ORDER_CAPACITY":\d+/, `"ORDER_CAPACITY":${2 ** 33}`), "settings.ORDER_CAPACITY: Expected a number between 1 and 16000000"],
+      [changed(/"IDEMPOTENCY_CAPACITY":\d+/, "\"IDEMPOTENCY_CAPACITY\":0"), "settings.IDEMPOTENCY_CAPACITY: Expected a number between 1"],
+      [withBounds({ hashKey: 5, kept: { a: 1 } }), "it has no bounds.hashKey"],
+      [withBounds({ "a\n\u001b[2J": 1 }), "it has no bounds.a\\u000a\\u001b[2J"],
+      [changed(/"asked"/, "\"bounds\":{\"__proto__\":{\"fills\":1}},\"asked\""), "it has no bounds.__proto__"],
+      [withBounds({ fills: 2 ** 40 }), "bounds.fills: Expected a number between 1 and 1048576"],
+      [withBounds({ endedAtOnce: 0 }), "bounds.endedAtOnce: Expected a number between 1"],
+      [withBounds({ accountParts: -1 }), "bounds.accountParts: Expected a number between 0"],
+      [withBounds({ identity: 5 }), "bounds.identity: Expected"],
+      [withBounds({ funds: { open: 1.5 } }), "bounds.funds.open: Expected an integer"],
+      [withBounds({ liquidatedAtOnce: { looks: 1 } }), "bounds.liquidatedAtOnce.met: is missing"],
+      [withBounds({ growth: { rows: 2, stepwiseFrom: 2, listedFrom: 3 } }), "bounds.growth.listedFrom: Expected a number divisible by 2"]
     ]
     for (const [bytes, reason] of cases) expect(() => Bundle.read(bytes)).toThrow(reason)
     const otherState = changed(/"finalStateDigest":"../, "\"finalStateDigest\":\"00")
@@ -686,6 +699,11 @@ describe("the commands", () => {
     const flipped = path.join(folder(), "flipped")
     const otherwise = path.join(folder(), "otherwise")
     fs.writeFileSync(flipped, bytes.map((byte, at) => at === bytes.length >> 1 ? byte ^ 1 : byte))
+    const small = path.join(folder(), "small")
+    const huge = path.join(folder(), "huge")
+    const sized = (size: number) => bytes.toString("latin1").replace(/(?<="ORDER_CAPACITY":)\d+/, String(size))
+    fs.writeFileSync(small, redigested(Buffer.from(sized(1), "latin1")))
+    fs.writeFileSync(huge, redigested(Buffer.from(sized(2 ** 33), "latin1")))
     const lied = bytes.toString("latin1").replace(/"finalStateDigest":"../, "\"finalStateDigest\":\"00")
     fs.writeFileSync(otherwise, redigested(Buffer.from(lied, "latin1")))
     const results = await runAll([
@@ -698,9 +716,13 @@ describe("the commands", () => {
       line(venue, ["bundle", "--data", made, "--out", `${file}.2`, "--redact", "acc_nobody"], settings),
       line(venue, ["bundle", "--data", made, "--out", `${file}.2`, "--order", "none", "--from", "2"], settings),
       line(venue, ["bundle", "--data", made, "--out", `${file}.2`, "--from", "2026-02-30"], settings),
-      line(venue, ["bundle", "--data", made, "--out", `${file}.2`, "--from", "2026-02-02", "--to", "2026-02-01"], settings)
+      line(venue, ["bundle", "--data", made, "--out", `${file}.2`, "--from", "2026-02-02", "--to", "2026-02-01"], settings),
+      line(replay, ["--bundle", small, "--verify"]),
+      line(replay, ["--bundle", huge, "--verify"])
     ])
-    expect(results.map(({ code }) => code)).toEqual([2, 1, 3, 3, 3, 3, 3, 3, 3, 3])
+    expect(results.map(({ code }) => code)).toEqual([2, 1, 3, 3, 3, 3, 3, 3, 3, 3, 2, 2])
+    expect(results[10]!.stderr).toMatch(/ is refused: its manifest has ORDER_CAPACITY 1, and at sequence \d+ its blocks need 2\n/)
+    expect(results[11]!.stderr).toContain("its manifest is not one: settings.ORDER_CAPACITY: Expected a number between 1 and 16000000")
     expect(results[8]!.stderr).toContain("--from takes a sequence from 1, an ISO time or epoch ms")
     expect(results[0]!.stderr).toContain("its digest does not match its bytes: it was altered")
     expect(results[5]!.stderr).toContain("is there already")
@@ -766,6 +788,9 @@ describe("a bundle of another version", () => {
     })
     const bytes = Bundle.write({ ...contents, rules: 99, program: "9.9.0" })
     expect(() => Bundle.read(bytes)).toThrow("it was made by version 9.9.0 under rules 99: that version replays it")
+    // It may have bounds that this version does not know.
+    const bounded = bytes.toString("latin1").replace(/"asked"/, "\"bounds\":{\"new\":1},\"asked\"")
+    expect(() => Bundle.read(redigested(Buffer.from(bounded, "latin1")))).toThrow("it was made by version 9.9.0 under rules 99")
   })
 })
 

@@ -25,6 +25,8 @@ import type { Capacity } from "../../engine/State.js"
 import * as Block from "../../journal/Block.js"
 import type { Section, Snapshot } from "../../journal/SnapshotStore.js"
 import { versions } from "../../sequencer/Versions.js"
+import { inLine } from "../Visible.js"
+import { Bounds, TableSize } from "./Bounds.js"
 
 /** Another version of the program made the bundle, with other rules or another format: the bundle itself is intact. */
 export class OtherVersion extends Error {
@@ -42,7 +44,6 @@ export class Damaged extends Error {
 const Digest = Schema.String.pipe(Schema.pattern(Ids.sha256Pattern))
 const Whole = Schema.Int.pipe(Schema.nonNegative())
 const Positive = Schema.Int.pipe(Schema.positive())
-const Bound = Schema.Union(Whole, Schema.Record({ key: Schema.String, value: Whole }))
 
 /** The file's description of itself. Digests are lowercase hex; sequences are inclusive. */
 export const Manifest = Schema.Struct({
@@ -54,9 +55,9 @@ export const Manifest = Schema.Struct({
   rules: Whole,
   codec: Whole,
   /** The venue's settings that influence decisions, by the names of their variables. */
-  settings: Schema.Struct({ ORDER_CAPACITY: Positive, IDEMPOTENCY_CAPACITY: Positive }),
+  settings: Schema.Struct({ ORDER_CAPACITY: TableSize, IDEMPOTENCY_CAPACITY: TableSize }),
   /** Bounds that also influence decisions and are not a venue's own, such as a simulation's, by their names in `Capacity`. */
-  bounds: Schema.optional(Schema.Record({ key: Schema.String, value: Bound })),
+  bounds: Schema.optionalWith(Bounds, { exact: true }),
   /** The requested range. The blocks are complete, and begin where the initial state ends. */
   asked: Schema.Struct({ from: Positive, to: Positive }),
   firstSequence: Positive,
@@ -138,7 +139,7 @@ const sectionsDigest = (sections: ReadonlyArray<Section>): string => {
 
 /** The bounds in a capacity other than its table sizes, if any. The hash key and the counting of branches influence no decision. */
 const boundsOf = ({ hashKey: _, idempotencyKeys: __, orders: ___, reached: ____, ...bounds }: Capacity): Pick<Manifest, "bounds"> =>
-  Object.keys(bounds).length === 0 ? {} : { bounds: Schema.decodeUnknownSync(Schema.Record({ key: Schema.String, value: Bound }))(bounds) }
+  Object.keys(bounds).length === 0 ? {} : { bounds: Schema.decodeUnknownSync(Bounds)(bounds) }
 
 /** The file. The same contents yield the same bytes with the same version of zlib. */
 export const write = (contents: Contents): Buffer => {
@@ -233,20 +234,33 @@ const readManifest = (file: Buffer): { readonly manifest: Manifest; readonly bod
         : "its digest does not match its bytes: it was altered"
     )
   }
-  if (Either.isLeft(decoded)) {
-    throw new Damaged(`its manifest is not one: ${ParseResult.TreeFormatter.formatErrorSync(decoded.left)}`)
-  }
+  checkMaker(file.toString("utf8", firstLine.length, end))
+  if (Either.isLeft(decoded)) throw new Damaged(`its manifest is not one: ${faultIn(decoded.left)}`)
   const manifest = decoded.right
   if (end + 1 + manifest.bodyBytes + Block.digestBytes !== file.length) {
     throw new Damaged("its body has another length than its manifest says")
-  }
-  if (manifest.rules !== versions.rules || manifest.codec !== versions.codec) {
-    throw new OtherVersion(`by version ${manifest.program} under rules ${manifest.rules}`)
   }
   return { manifest, bodyAt: end + 1 }
 }
 
 const decodeManifest = Schema.decodeUnknownEither(Schema.parseJson(Manifest))
+const decodeMaker = Schema.decodeUnknownEither(Schema.parseJson(Manifest.pick("program", "rules", "codec")))
+
+/** Tells another version's manifest by itself: it may have bounds that this one does not know. */
+const checkMaker = (manifest: string): void => {
+  const maker = decodeMaker(manifest)
+  if (Either.isLeft(maker)) return
+  const { codec, program, rules } = maker.right
+  if (rules !== versions.rules || codec !== versions.codec) throw new OtherVersion(`by version ${inLine(program)} under rules ${rules}`)
+}
+
+/** The first thing that is wrong, and where. */
+const faultIn = (error: ParseResult.ParseError): string => {
+  const { _tag, message, path } = ParseResult.ArrayFormatter.formatErrorSync(error)[0]!
+  const place = inLine(path.join("."))
+  if (_tag === "Unexpected") return `it has no ${place}`
+  return place === "" ? message : `${place}: ${message}`
+}
 
 const inflate = (compressed: Buffer, manifest: Manifest): Buffer => {
   const expected = manifest.sections.reduce((sum, [, length]) => sum + length, 0)

@@ -8,7 +8,7 @@ import type * as Context from "effect/Context"
 import * as NodeDisk from "../../journal/NodeDisk.js"
 import * as SnapshotStore from "../../journal/SnapshotStore.js"
 import type * as Bundle from "../bundle/Bundle.js"
-import { settingTooSmall } from "../Capacity.js"
+import { endedOutOfRoom, settingTooSmall } from "../Capacity.js"
 import { shownBehind } from "../../sequencer/Recovery.js"
 import { Ended, endedUnreadable, missingEnd, unreadable, unreadableCode, usage } from "../Exit.js"
 import { usualData } from "../Options.js"
@@ -190,6 +190,10 @@ const replayBundle = (file: string, parsed: Parsed): Effect.Effect<void, Ended> 
     const asked = [...(parsed.verify ? [verifyBundle(open, parsed)] : []), ...questions(open, parsed)]
     yield* one(asked, `--verify, ${asking}`)
   }).pipe(
+    endedOutOfRoom(({ capacity, needed, sequence, table }) => {
+      const fault = `its manifest has ${table} ${capacity}, and at sequence ${sequence} its blocks need ${needed}`
+      return new Ended({ code: unreadableCode, text: `${file} is refused: ${fault}` })
+    }),
     Effect.catchTags({
       ...endedUnreadable,
       JournalCorrupt: (error) => new Ended({ code: unreadableCode, text: `${file} is refused: ${error.message}` }),
