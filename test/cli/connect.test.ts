@@ -237,6 +237,30 @@ test("programs that put keys there at one time lose none of them", async () => {
   expect(fs.statSync(file).mode & 0o777).toBe(0o600)
 })
 
+test("a file that was left behind is replaced, and lends the keys neither its mode nor what it points to", async () => {
+  const file = path.join(folder, "left.json")
+  const elsewhere = path.join(folder, "elsewhere")
+  const put = (name: string) =>
+    Effect.runPromise(
+      Connect.put(file, {
+        url,
+        name,
+        accountId: "acc_1",
+        keyId: `key_${name}`,
+        scopes: ["read"],
+        expiresAtEpochMs: 1,
+        apiKey: `pk_${name}`
+      })
+    )
+  fs.writeFileSync(`${file}.tmp`, "{\"keys\": [", { mode: 0o666 })
+  fs.chmodSync(`${file}.tmp`, 0o666)
+  await put("first")
+  expect(fs.statSync(file).mode & 0o777).toBe(0o600)
+  fs.symlinkSync(elsewhere, `${file}.tmp`)
+  await put("second")
+  expect([fs.existsSync(elsewhere), readKeys(file).map(({ name }) => name)]).toEqual([false, ["first", "second"]])
+})
+
 test("keys are found by venue and name, and a key that is missing says how to get one", () => {
   const file = path.join(folder, "nowhere.json")
   expect(readKeys(file)).toEqual([])

@@ -99,8 +99,15 @@ export const put = (file: string, key: StoredKey): Effect.Effect<void, NoFile> =
         turn.pragma("journal_mode = MEMORY")
         turn.exec("BEGIN EXCLUSIVE")
         const others = readKeys(file).filter(({ name, url }) => url !== key.url || name !== key.name)
-        const unfinished = `${file}.${process.pid}.tmp`
-        fs.writeFileSync(unfinished, `${JSON.stringify({ keys: [...others, key] }, undefined, 2)}\n`, { mode: 0o600, flush: true })
+        const unfinished = `${file}.tmp`
+        // Nobody else may write it now: what is there was left behind by a program that was killed. A file of its name that is there all
+        // the same is somebody else's, whose owner and mode the keys would get.
+        fs.rmSync(unfinished, { force: true })
+        fs.writeFileSync(unfinished, `${JSON.stringify({ keys: [...others, key] }, undefined, 2)}\n`, {
+          mode: 0o600,
+          flag: "wx",
+          flush: true
+        })
         fs.renameSync(unfinished, file)
       } finally {
         turn.close()
