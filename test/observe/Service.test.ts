@@ -25,9 +25,12 @@ const lines = (file: string): ReadonlyArray<string> =>
 const docker = lines("Dockerfile")
 const unit = lines("scripts/service/perpetuum.service")
 
-/** The values of a setting in the unit. */
-const unitSays = (name: string): ReadonlyArray<string> =>
+const signersUnit = lines("scripts/service/perpetuum-signer.service")
+
+/** The values of a setting in a unit. */
+const saidIn = (unit: ReadonlyArray<string>, name: string): ReadonlyArray<string> =>
   unit.flatMap((line) => line.startsWith(`${name}=`) ? [line.slice(name.length + 1)] : [])
+const unitSays = (name: string): ReadonlyArray<string> => saidIn(unit, name)
 
 /** The settings of the README's table. */
 const documented: ReadonlySet<string> = new Set(
@@ -83,6 +86,23 @@ test("the unit's limits fit the venue's own", () => {
   expect(connectionsWithin(connections, Number(unitSays("LimitNOFILE")[0]))).toBe(connections)
 })
 
+test("the signer's unit runs what `npm run signer` runs, and is as closed as the venue's", () => {
+  const [, program] = /exec node (\S+)$/.exec(scripts["signer"]!)!
+  const [directory] = saidIn(signersUnit, "WorkingDirectory")
+  const [started] = saidIn(signersUnit, "ExecStart")
+  expect(started!.startsWith(`/usr/bin/node ${directory}/${program} `)).toBe(true)
+  expect(saidIn(signersUnit, "ReadWritePaths")).toEqual([/--data (\S+)/.exec(started!)![1]])
+  const itself = ["User", "Group", "WorkingDirectory", "EnvironmentFile", "ExecStart", "ReadWritePaths", "StateDirectory", "Description"]
+  const ofVenue = ["DATA_DIR=", "GLIBC_TUNABLES=", "LimitNOFILE=", "RestartPreventExitStatus=", "TimeoutStopSec="]
+  const closed = unit.filter((line) => !itself.some((name) => line.startsWith(`${name}=`)) && !ofVenue.some((name) => line.includes(name)))
+  expect(closed.length).toBeGreaterThan(30)
+  expect(closed.filter((line) => !signersUnit.includes(line))).toEqual([])
+  const codes = text("src/cli/signer.ts")
+  expect(saidIn(signersUnit, "RestartPreventExitStatus")).toEqual(["2 3"])
+  expect(codes).toContain("2: \"the keys cannot be opened\"")
+  expect(codes).toContain("3: \"the command line or a setting is wrong\"")
+})
+
 test("a start that is refused for what the directory holds ends with the code that the service is not started again behind", async () => {
   const directory = fs.mkdtempSync(path.join(os.tmpdir(), "venue-looked-at-"))
   try {
@@ -108,8 +128,9 @@ test("a stop has longer the more is remembered, from a million of orders, keys a
 })
 
 test("the sample of settings has its comments on lines of their own, where both of its readers know them", () => {
-  const [, block] = /# venue\.env: [^\n]*\n(.*?)```/s.exec(text("OPERATIONS.md"))!
-  expect(block!.split("\n").filter((line) => !line.startsWith("#") && line.includes("#"))).toEqual([])
+  const blocks = [...text("OPERATIONS.md").matchAll(/# (?:venue|signer)\.env: [^\n]*\n(.*?)```/gs)].map(([, block]) => block!)
+  expect(blocks).toHaveLength(2)
+  expect(blocks.flatMap((block) => block.split("\n")).filter((line) => !line.startsWith("#") && line.includes("#"))).toEqual([])
 })
 
 test("the README's table has the settings that the program reads, and no others; operators are told of none besides", () => {
