@@ -35,6 +35,7 @@ import { registerFollower, registerSnapshots } from "./edge/system/FollowerStand
 import { registerMarkets } from "./edge/system/MarketActivity.js"
 import * as ExhaustionWatch from "./edge/system/ExhaustionWatch.js"
 import * as ClockWatch from "./edge/system/ClockWatch.js"
+import * as ConnectionRateWatch from "./edge/system/ConnectionRateWatch.js"
 import * as JournalWatch from "./edge/system/JournalWatch.js"
 import * as Notices from "./edge/system/Notices.js"
 import * as SettlementWatch from "./edge/system/SettlementWatch.js"
@@ -278,6 +279,7 @@ const register = (
   registerSnapshots(metrics, writer.isSnapshotUnsaved)
   if (connections !== undefined) {
     metrics.gauge("venue_open_sockets", "Connections that are open.", () => connections().open)
+    metrics.counter("venue_connections_accepted_total", "Connections that were opened.", () => connections().accepted)
     metrics.counter(
       "venue_connections_closed_for_room_total",
       "Quiet connections that were closed for newcomers.",
@@ -478,7 +480,13 @@ const gateTo = (present: () => Edge.Streaming): Application => ({
 const calendarsOf = ({ markets }: Options) =>
   markets.flatMap(({ calendar, parameters: { marketId } }) => calendar === undefined ? [] : [{ marketId, calendar }])
 
-/** How often settlements, clock and journal are checked for the log, in milliseconds; a stuck settlement is retried once a minute. */
+/** The watch over new connections, where those are counted. */
+const connectionWatches = (
+  { connections }: Pick<Serving, "connections">,
+  nanos: () => number
+): ReadonlyArray<() => ReadonlyArray<Notices.Notice>> => connections === undefined ? [] : [ConnectionRateWatch.make(connections, nanos)]
+
+/** How often the log is told of settlements, clock, journal and new connections, ms; a stuck settlement is retried once a minute. */
 const lookedAtEveryMs = 10_000
 
 const make = Effect.fnUntraced(function*<E>(options: Options, opening: Effect.Effect<Opened, E, Scope.Scope>) {
@@ -545,7 +553,8 @@ const make = Effect.fnUntraced(function*<E>(options: Options, opening: Effect.Ef
   yield* Effect.forkScoped(Effect.forever(unattended("the index feed", fed)))
   yield* Effect.forkScoped(sessions.drive)
   const journalWatch = JournalWatch.make(writer, { nanos: Stages.nanosOf(clock), pauseMs: lookedAtEveryMs })
-  yield* Effect.forkScoped(Notices.drive([SettlementWatch.make(state), clockWatch.look, journalWatch], lookedAtEveryMs))
+  const looks = [SettlementWatch.make(state), clockWatch.look, journalWatch, ...connectionWatches(serving, Stages.nanosOf(clock))]
+  yield* Effect.forkScoped(Notices.drive(looks, lookedAtEveryMs))
   yield* Effect.forkScoped(ExhaustionWatch.drive(state, writer.activity))
   yield* Effect.forEach(ledgerLoops, (loop) => Effect.forkScoped(loop), { discard: true })
   // Runs before the writer ends, and after the last request that could use a key.

@@ -782,7 +782,7 @@ export const make = (time: SimTime, behaviour: Behaviour, ground: Ground): SimWi
     },
     cut: (by) => [...lines].forEach((line) => line.end(by)),
     counts: {
-      connections: () => ({ open: connections.size, closedForRoom: connections.closedForRoom, turnedAway: connections.turnedAway }),
+      connections: () => connections.counts,
       unread: () => ({ bytes: unread.bytes, closed: unread.closed })
     }
   }

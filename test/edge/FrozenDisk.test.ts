@@ -90,6 +90,7 @@ test("what waits for a slow disk is told by its figures, and so is what the list
   letGo()
   expect(figuresIn((await asked).text)).toEqual({
     blocks_in_flight: "4",
+    connections_accepted_total: "6",
     connections_closed_for_room_total: "2",
     connections_closed_for_unread_total: "5",
     connections_turned_away_total: "3",

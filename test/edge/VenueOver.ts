@@ -95,7 +95,7 @@ export class VenueOver {
               address: "test",
               port: 0,
               cut: () => void this.cuts++,
-              connections: () => ({ open: 1, closedForRoom: 2, turnedAway: 3 }),
+              connections: () => ({ open: 1, accepted: 6, closedForRoom: 2, turnedAway: 3 }),
               unread: () => ({ bytes: 4, closed: 5 })
             }
           })

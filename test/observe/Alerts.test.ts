@@ -86,6 +86,7 @@ const cases: Readonly<Record<string, readonly [well: Figures, ...fires: Readonly
   ],
   BooksOver: flag("reconciliation_difference_atoms"),
   ConnectionsTurnedAway: flag("connections_turned_away_total"),
+  ConnectionsFlood: [{ connections_accepted_total: 100 }, { connections_accepted_total: 101 }],
   AnswersUntaken: flag("connections_closed_for_unread_total")
 }
 

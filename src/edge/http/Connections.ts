@@ -6,6 +6,7 @@
  * where the last one ended.
  */
 import { networkOf } from "../../domain/FairPlaces.js"
+import type { ConnectionCounts } from "./Listener.js"
 
 /** An open connection, as far as the limits depend on it. */
 export interface Connection {
@@ -94,6 +95,8 @@ export class Connections {
   private readonly crowds = new Map<string, Set<Connection>>()
   /** Most connections of one network: at least as many as of one address. */
   private readonly shareOfNetwork: number
+  /** Newcomers, with and without room. */
+  private accepted = 0
   /** Connections that were closed for a newcomer. */
   closedForRoom = 0
   /** Newcomers for whom there was no room. */
@@ -108,8 +111,14 @@ export class Connections {
     return this.all.size
   }
 
+  get counts(): ConnectionCounts {
+    const { accepted, closedForRoom, size: open, turnedAway } = this
+    return { open, accepted, closedForRoom, turnedAway }
+  }
+
   /** Admits a new connection if there is room or room can be made. Returns whether it was admitted. */
   admit(connection: Connection): boolean {
+    this.accepted++
     const crowd = this.crowdOf(connection.origin)
     if (crowd !== undefined) {
       const leaving = leavingOf(crowd)

@@ -138,6 +138,8 @@ export class ListenError extends Schema.TaggedError<ListenError>()("ListenError"
 export interface ConnectionCounts {
   /** Open now. */
   readonly open: number
+  /** All that came since the start, also those that were turned away and those that never came to the end of their handshake. */
+  readonly accepted: number
   /** Idle connections closed to make room for new ones, since the start. */
   readonly closedForRoom: number
   /** New connections turned away for lack of room, since the start. */

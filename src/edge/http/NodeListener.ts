@@ -562,7 +562,7 @@ const listen = (application: Application, options: Options, runtime: Runtime.Run
             server.close()
             cut()
           },
-          connections: () => ({ open: connections.size, closedForRoom: connections.closedForRoom, turnedAway: connections.turnedAway }),
+          connections: () => connections.counts,
           unread: () => ({ bytes: unread.bytes, closed: unread.closed })
         },
         stop: () => {

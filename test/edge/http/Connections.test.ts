@@ -125,7 +125,7 @@ test("a client with all connections of an address open still gets in, and what i
   await expect.poll(() => counts().open).toBe(1)
   const idle = Array.from({ length: 20 }, () => Net.connect(port, "127.0.0.1").on("error", () => {}))
   await expect.poll(() => counts().closedForRoom).toBe(17)
-  expect(counts()).toEqual({ open: 4, closedForRoom: 17, turnedAway: 0 })
+  expect(counts()).toEqual({ open: 4, accepted: 21, closedForRoom: 17, turnedAway: 0 })
   expect(statusOf((await exchange(port, "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n")).text)).toBe(200)
   fake.release()
   expect(statusOf((await waiting).text)).toBe(200)

@@ -319,7 +319,7 @@ describe("a WebSocket", () => {
     pinging.forEach((client, at) => void client.closed.then(() => closed.push(`pinging ${at}`)))
     const newcomers = [await come(true), await come(true), await come(true)]
     await expect.poll(() => closed).toEqual(["pinging 0", "pinging 1", "reader"])
-    expect(counts()).toEqual({ open: 4, closedForRoom: 3, turnedAway: 0 })
+    expect(counts()).toEqual({ open: 4, accepted: 7, closedForRoom: 3, turnedAway: 0 })
     for (const { socket } of [owner, ...newcomers]) socket.terminate()
   })
 
