@@ -39,7 +39,7 @@ import * as ForwardedWatch from "./http/ForwardedWatch.js"
 import { clockBehindMs } from "./http/JournalTime.js"
 import * as Router from "./http/Router.js"
 import * as RuntimePolicy from "./http/RuntimePolicy.js"
-import * as Slices from "./http/Slices.js"
+import { Slices } from "./http/Slices.js"
 import * as RouteTable from "./RouteTable.js"
 import { type Room, usualRoom } from "./socket/Setting.js"
 import { ReplayHost } from "../streams/ReplayHost.js"
@@ -249,7 +249,7 @@ export const makeApplication: Effect.Effect<Streaming, never, Needs> = Effect.ge
   const now = (): number => clock.unsafeCurrentTimeMillis()
   const nextSession = (): string => `ixs_${Buffer.from(random.bytes(requestIdBytes)).toString("hex")}`
   const [funds, histories] = [yield* Funds, yield* Histories]
-  const nextSlice = Slices.make((yield* Turns).schedule)
+  const slices = new Slices((yield* Turns).schedule)
   const room: Room = { ...usualRoom, ...settings.stream }
   const monotonicNanos = Stages.nanosOf(clock)
   const [feed, live, elsewhere] = [yield* Feed, yield* Live, yield* ReplayHost]
@@ -270,7 +270,7 @@ export const makeApplication: Effect.Effect<Streaming, never, Needs> = Effect.ge
     solvency: new Solvency({
       reads: state,
       reconcile: funds.reconcile,
-      nextSlice,
+      nextSlice: slices.nextOf("venue"),
       now,
       secret: settings.signerSecret,
       fork: (effect) => void Runtime.runFork(runtime)(effect)
@@ -280,7 +280,7 @@ export const makeApplication: Effect.Effect<Streaming, never, Needs> = Effect.ge
     now,
     monotonicNanos,
     nextRequestId: requestIds(random),
-    nextSlice,
+    slices,
     environment: settings.environment,
     operatorToken: settings.operatorToken,
     signerSecret: settings.signerSecret,

@@ -25,7 +25,7 @@ import * as Protection from "./Protection.js"
 import * as LimitHeaders from "./LimitHeaders.js"
 import type { Readiness } from "./Readiness.js"
 import type { RuntimePolicy } from "./RuntimePolicy.js"
-import type { NextSlice } from "./Slices.js"
+import type { Slices } from "./Slices.js"
 import { refusedTicket } from "./TicketRefusals.js"
 
 /** What every route works with. */
@@ -53,7 +53,8 @@ export interface Services {
   /** A clock that nobody sets, in nanoseconds: how long requests take is told by it. */
   readonly monotonicNanos: () => number
   readonly nextRequestId: () => string
-  readonly nextSlice: NextSlice
+  /** Turns of reads that take long. */
+  readonly slices: Slices
   readonly environment: string
   /** Undefined: operator routes are hidden. */
   readonly operatorToken: string | undefined

@@ -34,7 +34,7 @@ const AnnouncedMarket = Schema.Struct({
 
 /** Announced parameters with the number of affected accounts, counted in slices between which the venue does other work. */
 const announcedOf = (
-  { nextSlice, state }: Pick<Services, "nextSlice" | "state">,
+  { slices, state }: Pick<Services, "slices" | "state">,
   market: number
 ): Effect.Effect<(typeof AnnouncedMarket.Type)["announced"]> =>
   Effect.gen(function*() {
@@ -48,7 +48,7 @@ const announcedOf = (
       underMaintenanceMargin += part.underMaintenanceMargin
       if (part.next === undefined) return { ...terms, underInitialMargin, underMaintenanceMargin }
       at = part.next
-      yield* nextSlice
+      yield* slices.nextOf("operator")
       const now = state.market(market)
       if (now.announced === view.announced) continue
       // Another announcement has been made meanwhile, to which the count so far does not apply.

@@ -76,7 +76,7 @@ const differencesOf = (now: Market.Parameters | undefined, next: Market.Paramete
 }
 
 /** How many accounts parameters would affect, counted in slices between which the venue does other work. */
-const touchedBy = ({ nextSlice, state }: Services, market: number, next: Market.Parameters) =>
+const touchedBy = ({ slices, state }: Services, market: number, next: Market.Parameters) =>
   Effect.gen(function*() {
     let [underInitialMargin, underMaintenanceMargin] = [0, 0]
     for (let at: number | undefined = 0; at !== undefined;) {
@@ -84,7 +84,7 @@ const touchedBy = ({ nextSlice, state }: Services, market: number, next: Market.
       underInitialMargin += part.underInitialMargin
       underMaintenanceMargin += part.underMaintenanceMargin
       at = part.next
-      if (at !== undefined) yield* nextSlice
+      if (at !== undefined) yield* slices.nextOf("operator")
     }
     return { underInitialMargin, underMaintenanceMargin }
   })

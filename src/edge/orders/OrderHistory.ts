@@ -19,8 +19,9 @@ import type { OrdersPart } from "../../readmodel/OrderTables.js"
 import type { Services } from "../http/Call.js"
 import * as Errors from "../http/Errors.js"
 import { fail } from "../http/Executor.js"
+import type { NextSlice } from "../http/Slices.js"
 
-type Reading = Pick<Services, "histories" | "state">
+export type Reading = Pick<Services, "histories" | "state">
 type Found<A> = Effect.Effect<A, Errors.Failure>
 
 /** Only orders that ended before this time can have been forgotten by now; so no order placed later has been. */
@@ -146,7 +147,7 @@ const mostPages = 10
 
 /** The latest `limit` orders, oldest first, of an account some of whose orders the engine has forgotten. */
 export const latestPlaced = (
-  services: Reading & Pick<Services, "nextSlice">,
+  services: Reading & { readonly nextSlice: NextSlice },
   account: number,
   filter: OrderFilter,
   limit: number

@@ -2,6 +2,7 @@
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Effect from "effect/Effect"
+import * as FiberRef from "effect/FiberRef"
 import * as Schema from "effect/Schema"
 import * as Market from "../../domain/Market.js"
 import { anyMarket } from "../../domain/None.js"
@@ -19,6 +20,8 @@ import * as Fields from "../http/Fields.js"
 import { quote } from "../http/Json.js"
 import { compatLimit, pageLimit, withCursor } from "../http/Listing.js"
 import * as Route from "../http/Route.js"
+import type { NextSlice } from "../http/Slices.js"
+import * as Underway from "../http/Underway.js"
 import { withFilter } from "../markets/Listed.js"
 import { CompatOrder } from "./CompatOrder.js"
 import {
@@ -29,7 +32,8 @@ import {
   latestPlaced,
   ordersBefore,
   ordersSince,
-  reaches
+  reaches,
+  type Reading
 } from "./OrderHistory.js"
 import { OrderRecord } from "./OrderRecord.js"
 import * as OrderText from "./OrderText.js"
@@ -51,6 +55,9 @@ const openPage = (state: Reads, account: number, market: number, before: number,
   return { orders: older.slice(0, limit), nextBefore: older.length > limit ? older[limit - 1]!.orderNumber : undefined }
 }
 
+/** What one long read works with. */
+type Slicing = Reading & { readonly nextSlice: NextSlice }
+
 /** Orders examined between two polls of the network. */
 const sliceOrders = 500
 
@@ -69,7 +76,7 @@ const mostLookedAt = 100_000
  * since, so it is judged at the end; an ended order no longer changes.
  */
 const placedSince = (
-  { nextSlice, state }: Pick<Services, "nextSlice" | "state">,
+  { nextSlice, state }: Pick<Slicing, "nextSlice" | "state">,
   account: number,
   { market, status }: OrderFilter,
   since: number | undefined,
@@ -108,7 +115,7 @@ const placedSince = (
 
 /** An account's orders by time of placement, oldest first: the first ones since a time, or the latest ones. */
 const placed = (
-  services: Services,
+  services: Slicing,
   account: number,
   filter: OrderFilter,
   since: number | undefined,
@@ -142,12 +149,12 @@ const isOwn = (services: Services, account: number, before: number): Effect.Effe
  * by market in slices, since their number per market is limited. Orders that have ended meanwhile are left out.
  */
 const openSince = (
-  { nextSlice, state }: Pick<Services, "nextSlice" | "state">,
+  { nextSlice, state }: Pick<Slicing, "nextSlice" | "state">,
   account: number,
   market: number,
   since: number | undefined,
   limit: number
-): Effect.Effect<ReadonlyArray<OrderView>> =>
+): Effect.Effect<ReadonlyArray<OrderView>, Errors.Failure> =>
   Effect.gen(function*() {
     const markets = market === anyMarket ? Array.from({ length: state.marketCount }, (_, index) => index) : [market]
     const numbers: Array<number> = []
@@ -232,7 +239,7 @@ export const listCompatOrders = Route.effect({
     .annotate(OpenApi.Description, Fields.onlyByTime("/v1/accounts/{accountId}/orders")),
   example: { target: `/v2/orders?symbol=${Example.encodedSymbol}&status=open` },
   handler: (services) => ({ trader: { account }, urlParams }) => {
-    const { state } = services
+    const { histories, slices, state } = services
     return withFilter(state, { symbol: urlParams.symbol }, (market) => {
       const status = statusCode(urlParams.status)
       const since = urlParams.since === undefined ? undefined : Number(urlParams.since)
@@ -245,10 +252,11 @@ export const listCompatOrders = Route.effect({
         })
         return new Rendered(`[${texts.join(",")}]`)
       }
-      const views: Effect.Effect<ReadonlyArray<OrderView>, Errors.Failure> = status === Order.open
-        ? openSince(services, account, market, since, limit)
-        : placed(services, account, { market, status }, since, limit)
-      return Effect.map(views, listed)
+      const views = (nextSlice: NextSlice): Effect.Effect<ReadonlyArray<OrderView>, Errors.Failure> =>
+        status === Order.open
+          ? openSince({ nextSlice, state }, account, market, since, limit)
+          : placed({ histories, nextSlice, state }, account, { market, status }, since, limit)
+      return Effect.flatMap(FiberRef.get(Underway.call), (call) => Effect.map(slices.read(account, call?.request.whenGone, views), listed))
     })
   }
 })
