@@ -280,6 +280,8 @@ export interface Streams {
   readonly provedEvery?: number
   /** Connections of the stream that the venue has room for. Absent: as many as a real venue. */
   readonly connections?: number
+  /** Requests that may wait for changes at once. Absent: as many as in a real venue. */
+  readonly changeWaits?: number
   /** How long a vanished client goes unnoticed. Absent: a venue's own wait. */
   readonly silenceMs?: number
   /** How far back the streams of accounts can be resumed. Absent: as far as in a real venue. */

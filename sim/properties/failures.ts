@@ -152,11 +152,13 @@ const methodsOf = (target: string): string => {
 const isWait = (seconds: string | undefined): boolean => /^[1-9][0-9]?$/.test(seconds ?? "") && Number(seconds) <= 60
 
 /** The first fault of an answer's headers. */
-const headersFault = ({ target }: Call, { headers, status }: Answer, info: Json): string | undefined => {
+const headersFault = ({ endpoint, target }: Call, { headers, status }: Answer, info: Json): string | undefined => {
   if (headers["content-type"] !== "application/json") return `is ${headers["content-type"]}`
   if (headers["x-request-id"] !== info["requestId"]) return "has another id in its headers than in its body"
   const { allow, "retry-after": retryAfter } = headers
-  if (status === 429 ? !isWait(retryAfter) : retryAfter !== undefined) return `says to come again after ${retryAfter} s`
+  // Who asks for changes where there is no room is told when to ask again, too.
+  const isCrowded = endpoint === "listChanges" && status === 503 && info["code"] === "overloaded"
+  if (status === 429 || isCrowded ? !isWait(retryAfter) : retryAfter !== undefined) return `says to come again after ${retryAfter} s`
   if (status !== 405) return allow === undefined ? undefined : "says which methods there are, and is not about that"
   const must = methodsOf(target)
   return allow?.split(", ").sort().join(", ") === must ? undefined : `says that there are the methods ${allow}, must be ${must}`

@@ -1,7 +1,8 @@
 /**
  * Safety (contract). A read that waits for changes of an account is refused for too many waits only where four other requests of that
  * account may be waiting, or three where it comes with a key that may not trade and none of them may: one place is for those that may.
- * Waits of other accounts exclude nobody. A request may wait from when the process takes it up until its client is answered; one whose
+ * Waits of other accounts exclude nobody: where as many wait as may, another's ends early, and no run has so much else to read that there is
+ * no room. A request may wait from when the process takes it up until its client is answered; one whose
  * client has left, or that arrived twice, may wait for as long as the process lives.
  */
 import type { NaiveVenue } from "../model/NaiveVenue.js"
@@ -39,6 +40,8 @@ interface State {
 
 const endpoint = "listChanges"
 
+const hasNoRoom = ({ status, text }: Reply): boolean => status === 503 && text.includes("\"overloaded\"")
+
 const isSentAway = ({ status, text }: Reply): boolean => status === 429 && text.includes("\"waits_per_account\"")
 
 const accountOf = ({ target }: Call): string => target.split("/")[3] ?? ""
@@ -50,9 +53,12 @@ const verdict = (state: State, call: Call, { all, traders }: Waiting): Verdict =
     ? holds
     : broken(`${accountOf(call)} is told that too many of its requests wait, and ${all} others may, of which ${traders} may trade`)
 
+const withoutRoom = (account: string): Verdict => broken(`${account} is told that there is no room for its request for changes`)
+
 const handled = (state: State, { answer, call }: Observation & { readonly _tag: "Handled" }): Verdict => {
   const { id } = call
   const account = accountOf(call)
+  if (answer !== undefined && hasNoRoom(answer)) return withoutRoom(account)
   const known: Account = state.accounts.get(account) ?? { waiting: new Map(), again: nobody }
   let others = known.again
   for (const each of known.waiting.values()) others = plus(others, each.mayTrade)
@@ -70,6 +76,7 @@ const answered = (state: State, { answer, call }: Observation & { readonly _tag:
   const known = state.accounts.get(accountOf(call))
   const others = known?.waiting.get(id)?.others
   known?.waiting.delete(id)
+  if (hasNoRoom(answer)) return withoutRoom(accountOf(call))
   return others === undefined || !isSentAway(answer) ? holds : verdict(state, call, others)
 }
 

@@ -29,6 +29,8 @@ export class Clients {
   identities: ReadonlyArray<Identity> = []
   /** The number of calls begun. */
   calls = 0
+  /** Called as the process replies to a call, before the reply is on its way. */
+  whenReplied: ((call: Call) => void) | undefined
   /** Calls whose clients insist on an answer and have none yet. */
   readonly pending = new Set<Call>()
   /** The last call at each endpoint that was made with its client's own credential. */
@@ -172,6 +174,7 @@ export class Clients {
     // A power failure at the moment a reply leaves undoes all later records.
     let leftBehind = 0
     const left = (response: Response): void => {
+      this.whenReplied?.(call)
       this.follower.drain()
       leftBehind = this.follower.model.sequence
       if (this.isUnlocked()) witness.see({ _tag: "RepliedUnlocked", call, record: recordNamed({ ...response, text: response.body }) })

@@ -134,7 +134,9 @@ const keptBytesEach = 2_048
 
 /** The capacities of its stream. */
 const roomOf = (
-  { behindBytes, bufferedBytes, connections, keptUpdates, missed, odd, provedEvery, silenceMs, toldAgain }: NonNullable<Options["streams"]>
+  { behindBytes, bufferedBytes, changeWaits, connections, keptUpdates, missed, odd, provedEvery, silenceMs, toldAgain }: NonNullable<
+    Options["streams"]
+  >
 ) => ({
   behindBytes,
   bufferedBytes,
@@ -142,6 +144,7 @@ const roomOf = (
   keptBytesOfAccounts: keptUpdates * keptBytesEach,
   // All of the stream's clients share one address.
   messagesTogether: Number.MAX_SAFE_INTEGER,
+  ...(changeWaits === undefined ? {} : { changeWaits }),
   ...(connections === undefined ? {} : { connections }),
   ...(provedEvery === undefined ? {} : { provedEvery }),
   ...(silenceMs === undefined ? {} : { silenceMs }),

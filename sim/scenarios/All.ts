@@ -17,6 +17,7 @@ import { closedAgainstNobody } from "./closedAgainstNobody.js"
 import { crowdedConnections } from "./crowdedConnections.js"
 import { endedWhileHalted } from "./endedWhileHalted.js"
 import { followedFromTheMiddle } from "./followedFromTheMiddle.js"
+import { everybodyHasATurn } from "./everybodyHasATurn.js"
 import { fullSinceYesterday } from "./fullSinceYesterday.js"
 import { fundAtItsLimits } from "./fundAtItsLimits.js"
 import { fundingAcrossAHalt } from "./fundingAcrossAHalt.js"
@@ -120,6 +121,7 @@ export const scenarios: ReadonlyArray<Scenario> = [
   oneAgentTooMany,
   ledgerComesAndGoes,
   crowdedConnections,
+  everybodyHasATurn,
   fullSinceYesterday
 ]
 

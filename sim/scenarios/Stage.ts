@@ -12,7 +12,7 @@ import * as Ids from "../../src/domain/Ids.js"
 import type { Parameters, Status } from "../../src/domain/Market.js"
 import type { Fault } from "../../src/ledger/development/Faults.js"
 import { difference } from "../properties/Difference.js"
-import type { Answer } from "../properties/Observation.js"
+import type { Answer, Call } from "../properties/Observation.js"
 import { isObject, type Json } from "../reading/Bodies.js"
 import * as Exposition from "../reading/Exposition.js"
 import { operatorToken } from "../run/World.js"
@@ -651,6 +651,48 @@ export class Stage {
   /** The same, where some may be refused. */
   answersTogether(drafts: ReadonlyArray<Calls.Draft>, apartMs = 0): ReadonlyArray<Answer> {
     return this.#answersTogether(drafts, apartMs, this.#acting.clients.issue)
+  }
+
+  /**
+   * Sends requests that come to the venue at one moment, some of which may be refused. Returns the answers, by the places of their requests, in
+   * the order in which the venue gave them.
+   */
+  inTheOrderOfReplies(drafts: ReadonlyArray<Calls.Draft>): ReadonlyArray<readonly [at: number, answer: Answer]> {
+    const { clients, world: { network, time } } = this.#acting
+    const [places, replied] = [new Map<Call, number>(), new Array<number>()]
+    clients.whenReplied = (call) => {
+      const at = places.get(call)
+      if (at !== undefined) replied.push(at)
+    }
+    time.after(gatheredMs, network.hold())
+    const answers = this.#answersTogether(drafts, 0, (draft, settled) => {
+      const call = clients.issue(draft, settled)
+      places.set(call, places.size)
+      return call
+    })
+    clients.whenReplied = undefined
+    return replied.map((at) => [at, answers[at]!] as const)
+  }
+
+  /**
+   * Sends requests one after the other from the address of traders, and then others from that of owners, without waiting for the answers.
+   * Returns those with the milliseconds that each took.
+   */
+  fromTwoAddresses(
+    ofTraders: ReadonlyArray<Calls.Draft>,
+    ofOwners: ReadonlyArray<Calls.Draft>,
+    apartMs: number
+  ): ReadonlyArray<readonly [tookMs: number, answer: Answer]> {
+    const { clients } = this.#acting
+    const took: Array<number> = []
+    const answers = this.#answersTogether([...ofTraders, ...ofOwners], apartMs, (draft, settled) => {
+      const [at, begun] = [took.push(0) - 1, this.now]
+      return (at < ofTraders.length ? clients.issue : clients.issueApart)(draft, (answer) => {
+        took[at] = this.now - begun
+        settled(answer)
+      })
+    })
+    return answers.map((answer, at) => [took[at]!, answer] as const)
   }
 
   /** The same for requests of an owner or an agent. */

@@ -3,9 +3,11 @@
  * records, and the last record covered. Recent events are read from the streams themselves, which are maintained for the caller
  * from then on; older ones from the journal. Nothing is returned before it is durable.
  *
- * A caller may wait for the next event, within limits; it is woken by an event, or by the end of a credential.
+ * A caller may wait for the next event, within limits; it is woken by an event, or by the end of a credential. Where as many wait as may,
+ * the oldest wait of the network that has most of them ends early, as if its time were up: so nobody keeps others from waiting.
  */
 import * as Effect from "effect/Effect"
+import { FairPlaces } from "../domain/FairPlaces.js"
 import { Multimap } from "../domain/Multimap.js"
 import { Event } from "../engine/EventLog.js"
 import type { Reads } from "../engine/Reads.js"
@@ -27,8 +29,6 @@ export interface Bounds {
   readonly waits: number
 }
 
-const usualBounds: Bounds = { waitsOfAccount: 4, waits: 1_024 }
-
 /** How many of an account's waits are kept for whoever may trade, unless as many of his wait. */
 const waitsOfTraders = 1
 
@@ -44,7 +44,7 @@ export interface Page {
 export type Without =
   /** The requested range is no longer retained; it is from `oldestSequence` on. */
   | { readonly without: "retention"; readonly oldestSequence: number }
-  /** Too many callers are waiting for the journal or for the next event. */
+  /** Too many callers are waiting: of all for the journal or for streams, of the account for the next event. */
   | { readonly without: "room"; readonly of: "account" | "venue" }
 
 /** What somebody asks for. */
@@ -59,6 +59,8 @@ export interface Asked {
 /** How a caller waits while there are no events. */
 export interface Wait {
   readonly forMs: number
+  /** The address that it comes from, as rate limits count it. */
+  readonly address: string
   /** When the caller's credential expires, epoch milliseconds. */
   readonly endsAtEpochMs: number
   /** Whether the caller may trade: who only reads leaves one of the account's waits to who does. */
@@ -87,6 +89,8 @@ const ends: ReadonlySet<number> = new Set([Event.ApiKeyRevoked, Event.SessionEnd
 
 /** A caller waiting for the next event of an account. */
 class Waiter implements Taker {
+  /** Whether it ends early, because others wait too. */
+  isCrowdedOut = false
   private hasHeard = false
   private resume: () => void = () => {}
 
@@ -122,11 +126,15 @@ export class Changes implements Listening {
   private readonly waiters = new Multimap<number, Waiter>()
   /** Those of them that may trade. */
   private readonly traders = new Multimap<number, Waiter>()
+  private readonly places: FairPlaces<Waiter>
   private waits = 0
   /** Whether a record that is not durable yet has ended a credential. */
   private hasEnded = false
 
-  constructor(private readonly around: Around, private readonly bounds: Bounds = usualBounds) {}
+  constructor(private readonly around: Around, private readonly bounds: Bounds) {
+    // An address is bounded by its accounts alone: many of them may be behind one.
+    this.places = new FairPlaces(bounds.waits, bounds.waits)
+  }
 
   /** How many wait. */
   get waiting(): number {
@@ -209,7 +217,7 @@ export class Changes implements Listening {
     return Effect.suspend(() => {
       const { account } = asked
       const logs = this.logsOf(account)
-      if (logs === undefined || this.waits >= this.bounds.waits) return Effect.succeed<Without>({ without: "room", of: "venue" })
+      if (logs === undefined) return Effect.succeed<Without>({ without: "room", of: "venue" })
       const kept = wait.mayTrade ? 0 : Math.max(0, waitsOfTraders - this.traders.countOf(account))
       if (this.waiters.countOf(account) >= this.bounds.waitsOfAccount - kept) {
         return Effect.succeed<Without>({ without: "room", of: "account" })
@@ -224,7 +232,7 @@ export class Changes implements Listening {
         })
       })
       const endNanos = this.around.monotonicNanos() + wait.forMs * 1e6
-      const isOver = (): boolean => isGone || wait.isOver()
+      const isOver = (): boolean => isGone || waiter.isCrowdedOut || wait.isOver()
       return Effect.acquireUseRelease(begin, () => this.next(asked, waiter, { ...wait, isOver }, endNanos), (unhear) =>
         Effect.sync(() => {
           unhear()
@@ -249,8 +257,12 @@ export class Changes implements Listening {
     })
   }
 
-  private begin(account: number, waiter: Waiter, { mayTrade }: Wait): void {
+  private begin(account: number, waiter: Waiter, { address, mayTrade }: Wait): void {
     this.waits++
+    this.places.take(waiter, address, (crowded) => {
+      crowded.isCrowdedOut = true
+      crowded.wake()
+    })
     this.waiters.add(account, waiter)
     if (mayTrade) this.traders.add(account, waiter)
     for (const log of waiter.logs) {
@@ -261,6 +273,7 @@ export class Changes implements Listening {
 
   private end(account: number, waiter: Waiter): void {
     this.waits--
+    this.places.leave(waiter)
     this.waiters.remove(account, waiter)
     this.traders.remove(account, waiter)
     for (const log of waiter.logs) {

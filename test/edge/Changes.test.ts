@@ -197,7 +197,14 @@ describe("the changes of an account", () => {
 })
 
 describe("whoever asks for changes", () => {
-  const quiet: Wait = { forMs: 0, endsAtEpochMs: Number.MAX_SAFE_INTEGER, mayTrade: true, isOver: () => false, whenGone: () => () => {} }
+  const quiet: Wait = {
+    forMs: 0,
+    address: "192.0.2.1",
+    endsAtEpochMs: Number.MAX_SAFE_INTEGER,
+    mayTrade: true,
+    isOver: () => false,
+    whenGone: () => () => {}
+  }
   /** A rerun of the journal in which no account is touched. */
   const empty = (begins: number): Feed.Rerun => {
     let stands = begins
@@ -246,7 +253,7 @@ describe("whoever asks for changes", () => {
     expect(await Effect.runPromise(busy.read(asked(2_000_000), quiet))).toEqual({ told: [], throughSequence: 2_100_000, hasMore: true })
   })
 
-  test("waits no longer than asked, nor than there is room, nor than the credential is good", () =>
+  test("waits no longer than asked, nor beside more of the account, nor than the credential is good", () =>
     Effect.gen(function*() {
       const clock = yield* Effect.clock
       const changes = at(7, clock)
@@ -256,7 +263,6 @@ describe("whoever asks for changes", () => {
       const fibers = [yield* begin(0), yield* begin(0), yield* begin(1)]
       yield* TestClock.adjust(2_000)
       expect(changes.waiting).toBe(3)
-      expect(yield* changes.read(asked(7, 2), wait)).toEqual({ without: "room", of: "venue" })
       isGood = false
       yield* TestClock.adjust(100)
       expect(changes.waiting).toBe(0)
@@ -273,5 +279,29 @@ describe("whoever asks for changes", () => {
       for (const fiber of [...fibers, first, second]) {
         expect(yield* Fiber.join(fiber)).toEqual({ told: [], throughSequence: 7, hasMore: false })
       }
+    }).pipe(Effect.provide(TestContext.TestContext), Effect.runPromise))
+
+  test("waits beside however many accounts of other networks: where there is no room, the oldest wait of the network with most ends", () =>
+    Effect.gen(function*() {
+      const changes = at(7, yield* Effect.clock)
+      const ended: Array<string> = []
+      const begin = (name: string, account: number, address: string) =>
+        Effect.fork(Effect.map(changes.read(asked(7, account), { ...quiet, forMs: 2_500, address }), (page) => {
+          expect(page).toEqual({ told: [], throughSequence: 7, hasMore: false })
+          ended.push(name)
+        }))
+      // Each account has its own address, and all of them are of one customer.
+      yield* begin("alone", 9, "192.0.2.1")
+      for (const account of [0, 1]) yield* begin(`of many ${account}`, account, `2001:db8:1:${account}::/64`)
+      yield* Effect.yieldNow()
+      expect([changes.waiting, ended]).toEqual([3, []])
+      yield* begin("of many 2", 2, "2001:db8:1:2::/64")
+      yield* TestClock.adjust(1)
+      expect([changes.waiting, ended]).toEqual([3, ["of many 0"]])
+      yield* begin("a newcomer", 3, "192.0.2.2")
+      yield* TestClock.adjust(1)
+      expect([changes.waiting, ended]).toEqual([3, ["of many 0", "of many 1"]])
+      yield* TestClock.adjust(2_500)
+      expect([changes.waiting, ended.length]).toEqual([0, 5])
     }).pipe(Effect.provide(TestContext.TestContext), Effect.runPromise))
 })

@@ -78,7 +78,8 @@ const Query = Schema.Struct({
   }),
   waitMs: Fields.optional(WaitText).annotations({
     description: "For how long the answer waits where nothing has changed, in milliseconds, 0..30000; 0 when absent. Four requests of an "
-      + "account may wait at once; keys that only read leave one of these to who may trade."
+      + "account may wait at once; keys that only read leave one of these to who may trade. Where too many wait in all, an answer may come "
+      + "early, without events."
   })
 })
 
@@ -99,6 +100,7 @@ const withoutPage = (without: Without, fromSequence: number, head: number): Erro
 /** A call waits until its client disconnects, its credential expires, or the venue stops. */
 const waiting = (call: Call, trader: Trader, forMs: number): Wait => ({
   forMs,
+  address: call.remoteAddress,
   endsAtEpochMs: trader.expiresAtEpochMs,
   mayTrade: trader.principal === Principal.session || (trader.scopes & scopeTrade) !== 0,
   isOver: () => call.services.readiness.state() !== "ready" || Admission.outBy(call) !== undefined,

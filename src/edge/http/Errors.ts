@@ -650,13 +650,14 @@ export const waitsOfAccount: Failure = {
   retryAfterSeconds: 1
 }
 
-/** More requests are waiting than the venue has room for. */
+/** More requests for changes need the journal, or streams of their own, than the venue has room for. */
 export const changesBusy: Failure = {
   description: {
     ...Refusal.describe(Refusal.Refusal.inboxFull),
     name: "ChangesBusy",
     safeMessage: "More ask for changes than the venue has room for now. Repeat the same request shortly, or ask without waitMs."
-  }
+  },
+  headers: { "retry-after": "1" }
 }
 
 /** The journal cannot be read just now. */

@@ -81,6 +81,8 @@ export interface Room {
   readonly messagesTogether?: number | undefined
   /** Connections of all kinds that the venue holds at once. */
   readonly connections: number
+  /** Requests that wait for changes of accounts at once. */
+  readonly changeWaits: number
   /** Streams that one connection may ask for. */
   readonly subscriptions: number
   /** Most order frames of one connection in progress. */
@@ -98,6 +100,7 @@ export const usualRoom: Room = {
   missed: usualBounds,
   messagesPerSecond: 100,
   connections: 10_000,
+  changeWaits: 1_024,
   subscriptions: 128,
   orders: 64,
   silenceMs: 60_000

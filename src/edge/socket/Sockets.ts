@@ -281,7 +281,8 @@ export const begin = (
   const { durableSequence } = barrier
   const replays = elsewhere ?? new Replays(feed, ofAnyEngine, durableSequence, room.missed)
   const retention = new Retention(state, feed, room.toldAgain)
-  const changes = new Changes({ reads: state, hub, replays, retention, durableSequence, now, monotonicNanos })
+  const around = { reads: state, hub, replays, retention, durableSequence, now, monotonicNanos }
+  const changes = new Changes(around, { waitsOfAccount: 4, waits: room.changeWaits })
   live.listen(hub)
   live.listen(changes)
   metrics.gauge("venue_stream_connections", "Connections of the stream that are open.", () => sessions.open.size)
