@@ -19,6 +19,8 @@ export const identityOf = ({ dev, ino }: fs.BigIntStats): string => `${dev}/${in
 /** Locks an empty file, which is created with a mode where there is none. Throws what `isHeld` and `isSpoiled` tell, or a system error. */
 export const take = (file: string, mode?: number): Taken => {
   NodePrivateFile.create(file, mode)
+  // SQLite would open a file that cannot be written for reading, where an exclusive lock is a shared one: it excludes nobody.
+  fs.accessSync(file, fs.constants.W_OK)
   const identity = identityOf(fs.statSync(file, { bigint: true }))
   const database = new SqliteDatabase(file, { timeout: 0 })
   try {

@@ -158,11 +158,13 @@ test("a file of the data directory that the venue's user cannot use is refused w
     fs.chmodSync(directory, 0o755)
     fs.chownSync(DATA_DIR, user.uid, user.gid)
   }
-  for (const name of ["lock.db", "signer-secret", "signer", "operator-token", "ledger.sqlite"]) {
+  const unusable = ["lock.db", "signer-secret", "signer", "operator-token", "ledger.sqlite"].map((name) => [name, 0o000] as const)
+  // A lock that is taken on a file that can only be read would exclude nobody.
+  for (const [name, mode] of [...unusable, ["lock.db", 0o444] as const]) {
     const file = path.join(DATA_DIR, name)
     // The start before may have made it for itself.
     fs.rmSync(file, { recursive: true, force: true })
-    fs.writeFileSync(file, "", { mode: 0o000 })
+    fs.writeFileSync(file, "", { mode })
     const { status, stderr } = start({ DATA_DIR }, user)
     expect(stderr).toMatch(new RegExp(`DATA_DIR is \\S+of-others.*${name} cannot be read and written, .*chown -R`))
     expect(status).toBe(78)

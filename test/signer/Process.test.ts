@@ -64,18 +64,24 @@ describe("a signer does not start", () => {
       expect(status).toBe(2)
     }))))
 
-  test("on a file of another user, and says which and what to do", () =>
+  test.each([
+    ["header.json", 0o000],
+    // A lock that is taken on a file that can only be read would exclude nobody.
+    ["lock.db", 0o444]
+  ])("where its user cannot read and write %s, and says what to do", (name, mode) =>
     run(Effect.scoped(Effect.gen(function*() {
       const directory = yield* temporary
       yield* Effect.scoped(Layer.build(storeIn(directory)))
-      const header = path.join(directory, "header.json")
-      fs.chmodSync(header, 0o000)
+      const file = path.join(directory, name)
       // A process of root's may use any file: it is started as another user.
       const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
-      if (user.uid !== undefined) { for (const name of ["", "lock.db"]) fs.chownSync(path.join(directory, name), user.uid, user.gid) }
+      if (user.uid !== undefined) {
+        for (const own of ["", "lock.db", "header.json"]) fs.chownSync(path.join(directory, own), user.uid, user.gid)
+      }
+      fs.chmodSync(file, mode)
       const { said, status } = ended(["--data", directory], { ...variables, ...secrets }, user)
       expect(said.trim()).toBe(
-        `the keys in ${directory} cannot be opened: EACCES: ${header} cannot be read and written, and all that is in `
+        `the keys in ${directory} cannot be opened: EACCES: ${file} cannot be read and written, and all that is in `
           + `${directory} must be the signer's user's, as chown -R makes it`
       )
       expect(status).toBe(2)
