@@ -93,7 +93,16 @@ describe("what close() ends", () => {
     closesAt(exchange, /orders$/)
     venue.script({ status: 502, body: "" }, answered({ outcome: "never_seen" }), answered({ fenced: true }))
     await expect(place(exchange)).rejects.toBeInstanceOf(NothingDone)
-    expect(venue.seen.map(({ url }) => url.split(/[/?]/).at(url.includes("?") ? -2 : -1))).toEqual(["orders", "outcomes", "fence"])
+    const asked = () => venue.seen.map(({ url }) => url.split(/[/?]/).at(url.includes("?") ? -2 : -1))
+    expect(asked()).toEqual(["orders", "outcomes", "fence"])
+    // For that the key's account may have to be asked for, and that goes on when it is closed meanwhile.
+    const other = made({ options: { maxAttempts: 1 }, accountId: "" })
+    other.setMarkets([market])
+    closesAt(other, /current/)
+    venue.script({ status: 502, body: "" }, answered({ version: "api-key-current/v1", key: { accountId: "acc_1" } }),
+      answered({ outcome: "never_seen" }), answered({ fenced: true }))
+    await expect(other.cancelOrder("ord_1", symbol)).rejects.toBeInstanceOf(NothingDone)
+    expect(asked()).toEqual(["cancel", "current", "outcomes", "fence"])
   })
 
   test("a command that reads what it needs is not sent after that, and nothing is watched", async () => {
@@ -128,6 +137,35 @@ describe("what close() ends", () => {
     closesAt(exchange, /current/)
     venue.script(answered({ version: "api-key-current/v1", key: { accountId: "acc_1" } }))
     await ends(exchange.cancelAllOrdersAfter(0), 1)
+  })
+
+  test("a read that first needs the markets, or the key's account, is not sent after that", async () => {
+    for (
+      const call of [
+        (exchange: Perpetuum) => exchange.fetchLeverages(),
+        (exchange: Perpetuum) => exchange.fetchLeverages([symbol]),
+        (exchange: Perpetuum) => exchange.fetchTickers(),
+        (exchange: Perpetuum) => exchange.fetchTicker(symbol),
+        (exchange: Perpetuum) => exchange.fetchOrders(symbol),
+        (exchange: Perpetuum) => exchange.fetchFundingHistory(),
+        (exchange: Perpetuum) => exchange.fetchFundingHistory(symbol)
+      ]
+    ) {
+      const exchange = made()
+      closesAt(exchange, /v2\/markets$/)
+      venue.script(answered([market]))
+      await ends(call(exchange), 1)
+    }
+    // A market that was listed since the markets were read is looked for.
+    const listed = loaded()
+    closesAt(listed, /v2\/markets$/)
+    venue.script(answered([market, { ...market, base: "NEW", id: "NEW-USDC-PERP", symbol: "NEW/USDC:USDC" }]))
+    await ends(listed.fetchTicker("NEW/USDC:USDC"), 1)
+    const exchange = loaded()
+    exchange.accountId = ""
+    closesAt(exchange, /current/)
+    venue.script(answered({ version: "api-key-current/v1", key: { accountId: "acc_1" } }))
+    await ends(exchange.fetchFundingHistory(), 1)
   })
 
   test("what was called just before that is not sent", async () => {

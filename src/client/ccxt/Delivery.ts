@@ -353,7 +353,7 @@ export class Delivery extends Exchange {
     const idempotencyKey = this.safeString(request[3], "idempotencyKey", "")
     const askedAtEpochMs = this.milliseconds()
     try {
-      const accountId = await this.loadAccountId()
+      const accountId = await this.knownAccountId()
       const outcome = await this.outcomeUnder(idempotencyKey)
       const isNew = isTooNewToForget(madeAtEpochMs, this.milliseconds())
       if (outcome === "unknown_expired" && !isNew) throw this.unknown(request, cause, outcome)
@@ -397,7 +397,7 @@ export class Delivery extends Exchange {
    * one that the caller chose may be another order's, unless the venue says that it is the key's.
    */
   protected async orderNamed(path: string, idempotencyKey: string, name: string, entry?: number): Promise<Dict | undefined> {
-    const target = { accountId: await this.loadAccountId(), clientOrderId: name }
+    const target = { accountId: await this.knownAccountId(), clientOrderId: name }
     const asked: Request = [Description.outcomesPath, "private", "GET", target, undefined, undefined, {}]
     const seen = this.asDict(await this.repeat(asked, () => {}))
     const order: Dict | undefined = this.safeDict(seen, "order")
@@ -453,7 +453,7 @@ export class Delivery extends Exchange {
 
   /** Everything that the venue remembers under a key. */
   protected async seenUnder(idempotencyKey: string): Promise<Dict> {
-    const target = { accountId: await this.loadAccountId(), idempotencyKey }
+    const target = { accountId: await this.knownAccountId(), idempotencyKey }
     const asked: Request = [Description.outcomesPath, "private", "GET", target, undefined, undefined, {}]
     return this.asDict(await this.repeat(asked, () => {}))
   }
@@ -493,8 +493,16 @@ export class Delivery extends Exchange {
     }
   }
 
-  /** The API key's account; the venue is asked only once, also by calls that need it at the same time, and again where that failed. */
+  /**
+   * The API key's account; the venue is asked only once, also by calls that need it at the same time, and again where that failed. The call
+   * ends where this is closed meanwhile.
+   */
   async loadAccountId(): Promise<string> {
+    return await this.beforehand(() => this.knownAccountId())
+  }
+
+  /** The same for what finds out an outcome, which goes on when this is closed. */
+  private async knownAccountId(): Promise<string> {
     if (this.accountId !== undefined && this.accountId !== "") return this.accountId
     return await this.askedAccountId.join(() => this.askAccountId())
   }

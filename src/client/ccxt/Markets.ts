@@ -229,9 +229,9 @@ export class Markets extends Delivery {
     return markets
   }
 
-  /** These markets' symbols, or all of them where none are named. */
+  /** These markets' symbols, or all of them where none are named. The call ends where this is closed meanwhile. */
   protected async chosen(symbols: Strings): Promise<ReadonlyArray<string>> {
-    await this.loadMarkets()
+    await this.beforehand(() => this.loadMarkets())
     if (symbols === undefined) return this.symbols
     const chosen: Array<string> = []
     for (const symbol of symbols) chosen.push((await this.loadMarket(symbol)).symbol)
@@ -243,10 +243,10 @@ export class Markets extends Delivery {
    * `close()`.
    */
   protected async ofEach<A>(symbols: Strings, read: (symbol: string) => Promise<A>): Promise<Record<string, A>> {
+    const stillOpen = this.stillOpen()
     const chosen = [...await this.chosen(symbols)]
     const found: Record<string, A> = Object.fromEntries(chosen.map((symbol) => [symbol, undefined])) as Record<string, never>
     const next = chosen.values()
-    const stillOpen = this.stillOpen()
     const reader = async (): Promise<void> => {
       for (const symbol of next) {
         stillOpen()
@@ -314,24 +314,28 @@ export class Markets extends Delivery {
 
   /**
    * A market by its symbol. The markets are read anew for one that is not known, since it may have been listed meanwhile: not again within
-   * `seekAgainMs` after they were, so that a symbol that nobody has does not cost a request for each call.
+   * `seekAgainMs` after they were, so that a symbol that nobody has does not cost a request for each call. The call ends where this is
+   * closed meanwhile.
    */
   protected async loadMarket(symbol: string): Promise<MarketInterface> {
+    const stillOpen = this.stillOpen()
     await this.loadMarkets()
+    stillOpen()
     if (symbol !== undefined && this.markets?.[symbol] === undefined && this.markets_by_id?.[symbol] === undefined) {
       const isDue = Math.abs(this.milliseconds() - this.soughtAtEpochMs) >= Description.seekAgainMs
       if (isDue || this.loading.isUnderWay) {
         await this.loadMarkets(true)
         this.soughtAtEpochMs = this.milliseconds()
+        stillOpen()
       }
     }
     return this.market(symbol)
   }
 
-  /** The market of a symbol that may be left out. */
+  /** The market of a symbol that may be left out. The call ends where this is closed meanwhile. */
   protected async marketOf(symbol: Str): Promise<MarketInterface | undefined> {
     if (symbol !== undefined) return await this.loadMarket(symbol)
-    await this.loadMarkets()
+    await this.beforehand(() => this.loadMarkets())
     return undefined
   }
 

@@ -70,7 +70,7 @@ export class Watching extends Triggers {
    */
   override async watchOrderBook(symbol: string, limit: Int = undefined, params: Dict = {}): Promise<OrderBook> {
     this.takesNone("watchOrderBook", params)
-    const market = await this.beforehand(() => this.loadMarket(symbol))
+    const market = await this.loadMarket(symbol)
     const news = this.newsOf<BookFeed>(`book:${market.id!}`, (into) => void this.followBook(market, into))
     for (;;) {
       const [feed] = await news.next(undefined)
@@ -82,7 +82,7 @@ export class Watching extends Triggers {
   /** Public trades, oldest first; the first call returns the latest hundred. */
   override async watchTrades(symbol: string, since: Int = undefined, limit: Int = undefined, params: Dict = {}): Promise<Array<Trade>> {
     this.takesNone("watchTrades", params)
-    const market = await this.beforehand(() => this.loadMarket(symbol))
+    const market = await this.loadMarket(symbol)
     const news = this.streamed("market.trades", market,
       (event, progress) =>
         unseen(event, event.data as ReadonlyArray<Contract.Trade>, progress).map((trade) =>
@@ -94,7 +94,7 @@ export class Watching extends Triggers {
   /** The daily figures, mark and index, each time that they change. For best bid and offer see `watchOrderBook`. */
   override async watchTicker(symbol: string, params: Dict = {}): Promise<Ticker> {
     this.takesNone("watchTicker", params)
-    const market = await this.beforehand(() => this.loadMarket(symbol))
+    const market = await this.loadMarket(symbol)
     const news = this.streamed("market.ticker", market,
       ({ data }) => listOf<Contract.Stats>(data).map((stats) => ["ticker", market.symbol, this.statsTicker(stats, market)] as const))
     return (await news.next(undefined)).at(-1)!
@@ -112,7 +112,7 @@ export class Watching extends Triggers {
     params: Dict = {}
   ): Promise<Array<OHLCV>> {
     this.takesNone("watchOHLCV", this.omit(params, "price"))
-    const market = await this.beforehand(() => this.loadMarket(symbol))
+    const market = await this.loadMarket(symbol)
     const which = { timeframe: this.safeString(this.timeframes, timeframe, timeframe), series: this.safeString(params, "price", "trade") }
     const news = this.streamed("market.candles", market,
       ({ data }) =>
@@ -131,7 +131,7 @@ export class Watching extends Triggers {
     params: Dict = {}
   ): Promise<Array<Order>> {
     this.takesNone("watchOrders", params)
-    const only = await this.beforehand(() => this.marketOf(symbol))
+    const only = await this.marketOf(symbol)
     const news = this.streamed("account.orders", undefined, ({ data }) =>
       (data as ReadonlyArray<Contract.Order>).map((order) => {
         const parsed = this.parseOrder(order)
@@ -149,7 +149,7 @@ export class Watching extends Triggers {
     params: Dict = {}
   ): Promise<Array<Trade>> {
     this.takesNone("watchMyTrades", params)
-    const only = await this.beforehand(() => this.marketOf(symbol))
+    const only = await this.marketOf(symbol)
     const news = this.streamed("account.fills", undefined,
       (event, progress) =>
         unseen(event, event.data as ReadonlyArray<Contract.Fill>, progress).map((fill) => {
@@ -172,7 +172,7 @@ export class Watching extends Triggers {
     params: Dict = {}
   ): Promise<Array<Position>> {
     this.takesNone("watchPositions", params)
-    const chosen = await this.beforehand(() => this.chosen(symbols))
+    const chosen = await this.chosen(symbols)
     // As elsewhere in the library, an empty list stands for all.
     const wanted = symbols === undefined || symbols.length === 0 ? undefined : chosen
     const told = (position: Dict & { readonly marketId: string }): Told<Position> => {
