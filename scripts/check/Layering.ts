@@ -182,8 +182,8 @@ const faultOf = (source: Source, imported: Import, rules: ReadonlyArray<string>)
 }
 
 /**
- * The packages that code outside the leaves may import, for each folder of `src` that has a layer: these compute, speak HTTP for a port
- * that the simulator replaces, or are the histories' database. Packages that touch the machine are for leaves.
+ * The packages that code outside the leaves may import, for folders of `src` that have a layer and files at its top: these compute, speak
+ * HTTP for a port that the simulator replaces, or are the histories' database. Packages that touch the machine are for leaves.
  */
 const packages: Readonly<Record<string, ReadonlyArray<string>>> = {
   engine: [],
@@ -191,16 +191,19 @@ const packages: Readonly<Record<string, ReadonlyArray<string>>> = {
   edge: ["effect", "@effect/platform", "canonicalize", "find-my-way", "marked", "prom-client"],
   ledger: ["effect", "@effect/platform", "@bufbuild/protobuf"],
   readmodel: ["effect", "@effect/sql", "@effect/sql-sqlite-node"],
-  signer: ["effect", "@effect/platform", "canonicalize"]
+  signer: ["effect", "@effect/platform", "canonicalize"],
+  // The entry point gives the venue its HTTP.
+  "main.ts": ["effect", "@effect/platform"]
 }
 
-/** Every other folder that has a layer. */
+/** Every other one of them. */
 const ownPackages: ReadonlyArray<string> = ["effect"]
 
 /** The packages that a file may import; undefined where it may be any: for leaves, tools, pages, and what users take away. */
 const permittedPackages = (path: string): ReadonlyArray<string> | undefined => {
   const [root, folder = ""] = path.split("/")
-  if (root !== "src" || !(folder in layers) || isTakenAway(path) || isPage(path) || (isOfNode(path) && !isPure(path))) return undefined
+  const hasRule = folder in layers || path in shared || composition.has(path)
+  if (root !== "src" || !hasRule || isTakenAway(path) || isPage(path) || (isOfNode(path) && !isPure(path))) return undefined
   return packages[folder] ?? ownPackages
 }
 
@@ -253,8 +256,9 @@ export const idle = (sources: ReadonlyArray<Source>): ReadonlyArray<Violation> =
         .map((rule) => told(`${of} may import ${rule}, and does not`))
     }),
     ...Object.entries(packages).flatMap(([folder, names]) => {
-      const imported = new Set(importedBy(`src/${folder}/`).map(({ specifier }) => packageOf(specifier)))
-      return names.filter((name) => !imported.has(name)).map((name) => told(`src/${folder}/ may import ${name}, and does not`))
+      const of = folder.endsWith(".ts") ? `src/${folder}` : `src/${folder}/`
+      const imported = new Set(importedBy(of).map(({ specifier }) => packageOf(specifier)))
+      return names.filter((name) => !imported.has(name)).map((name) => told(`${of} may import ${name}, and does not`))
     }),
     ...[...composition, ...Object.keys(shared)].filter((file) => !sources.some(({ path }) => path === file)).map((file) =>
       told(`${file} has permissions, and is not there`)
