@@ -85,13 +85,60 @@ const markup: Readonly<Record<string, string>> = {
   JSXString: "StringLiteral"
 }
 
+/** Keywords that an expression follows: a `!` behind one of them negates. */
+const negatable: ReadonlySet<string> = new Set(
+  "await case default delete do else instanceof new return throw typeof void yield".split(" ")
+)
+
+/**
+ * The tokens of a text. The tokenizer knows no types: behind the `!` that says that a value is there it takes a division for the beginning
+ * of a regular expression, and what is between two of them would be hidden from every rule. It is given a `]` for such a `!`, behind which
+ * a division is one.
+ */
+const tokensOf = (text: string, jsx: boolean): ReadonlyArray<Raw> => {
+  const asserted = new Set<number>()
+  for (let read = text;;) {
+    const raw = [...jsTokens(read, { jsx })]
+    const starts = startsOf(raw)
+    const at = raw.findIndex((_, index) => isMisread(raw, index))
+    if (at < 0) return raw.map((token, index) => asserted.has(starts[index]!) ? { type: token.type, value: "!" } : token)
+    const mark = starts[lastBefore(raw, at)]!
+    asserted.add(mark)
+    read = `${read.slice(0, mark)}]${read.slice(mark + 1)}`
+  }
+}
+
+/** Where each token begins. */
+const startsOf = (raw: ReadonlyArray<Raw>): ReadonlyArray<number> => {
+  let length = 0
+  return raw.map(({ value }) => (length += value.length) - value.length)
+}
+
+/** The last token before `at` that is neither white space nor a comment; -1 where there is none. */
+const lastBefore = (raw: ReadonlyArray<Raw>, at: number): number =>
+  raw.findLastIndex(({ type }, index) => index < at && !isSpace(type) && !isComment(type))
+
+/** Whether what was taken for a regular expression at `at` is a division, behind a `!` that itself stands behind a value on its line. */
+const isMisread = (raw: ReadonlyArray<Raw>, at: number): boolean => {
+  if (raw[at]!.type !== "RegularExpressionLiteral") return false
+  const mark = lastBefore(raw, at)
+  if (raw[mark]?.value !== "!") return false
+  const before = lastBefore(raw, mark)
+  if (before < 0 || raw.slice(before + 1, mark).some(({ type }) => type === "LineTerminatorSequence")) return false
+  const { type, value } = raw[before]!
+  if (type === "Punctuator") return value === ")" || value === "]"
+  if (type === "PrivateIdentifier") return true
+  const isMember = [".", "?."].includes(raw[lastBefore(raw, before)]?.value ?? "")
+  return type === "IdentifierName" && (isMember || !negatable.has(value))
+}
+
 /** Parses a file's text. */
 export const parse = (path: string, text: string): Source => {
   const tokens: Array<Token> = []
   const comments: Array<Token> = []
   const open: Array<string> = []
   let line = 1
-  const raw = path.endsWith(".tsx") ? [...jsTokens(text, { jsx: true })].map(plain) : [...jsTokens(text)]
+  const raw = tokensOf(text, path.endsWith(".tsx")).map(plain)
   raw.forEach(({ type, value }, index) => {
     const closes = (type === "Punctuator" && closing.has(value)) || type === "TemplateTail" || type === "TemplateMiddle"
     if (closes) open.pop()
