@@ -5,7 +5,7 @@ import * as fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import * as SimDisk from "../../sim/world/SimDisk.js"
 import { replayedRecords } from "../../src/domain/Retention.js"
-import { Disk, DiskError } from "../../src/journal/Disk.js"
+import { Disk, DiskError, isLockLost, lockLostAt } from "../../src/journal/Disk.js"
 import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
 import { CrashingDisk, generator } from "./Harness.js"
 
@@ -49,6 +49,13 @@ const readApart = (disk: SimDisk.SimDisk, atOnceBytes: number) => {
   return Effect.runPromise(Effect.map(Effect.provide(read, layer), (found) => ({ found, given })))
 }
 
+/** The disk with another way to remove files. */
+const removingBy = (disk: SimDisk.SimDisk, remove: (real: Disk["Type"], path: string) => Effect.Effect<void, DiskError>) =>
+  Layer.map(disk.mount(), (context) => {
+    const real = Context.get(context, Disk)
+    return Context.make(Disk, { ...real, remove: (path) => remove(real, path) })
+  })
+
 const emptyDisk = () => SimDisk.make({ random: generator(1), latencyMs: { min: 0, max: 0 } })
 
 describe("SnapshotStore", () => {
@@ -69,12 +76,8 @@ describe("SnapshotStore", () => {
     const disk = emptyDisk()
     const warned: Array<string> = []
     let isRefusing = true
-    const refusing = Layer.map(disk.mount(), (context) => {
-      const real = Context.get(context, Disk)
-      const remove = (path: string) =>
-        isRefusing ? Effect.fail(new DiskError({ operation: "remove", path, code: "EPERM" })) : real.remove(path)
-      return Context.make(Disk, { ...real, remove })
-    })
+    const refusing = removingBy(disk,
+      (real, path) => isRefusing ? Effect.fail(new DiskError({ operation: "remove", path, code: "EPERM" })) : real.remove(path))
     const listed = await Effect.runPromise(Effect.gen(function*() {
       for (const sequence of [5, 9, 12]) yield* save(sequence)
       const withAll = yield* list
@@ -88,6 +91,14 @@ describe("SnapshotStore", () => {
     expect(listed).toStrictEqual([[5, 9, 12], [12, 15]])
     expect(warned).toHaveLength(1)
     expect(warned[0]).toContain("snapshots/00000000000000000005.snap failed: EPERM")
+  })
+
+  test("is told as not saved where the lock was lost as older ones were removed: another process may be writing", async () => {
+    const losing = removingBy(emptyDisk(), (_, path) => Effect.fail(lockLostAt("remove", path)))
+    const failed = await Effect.runPromise(
+      Effect.zipRight(Effect.forEach([5, 9], save), Effect.flip(save(12))).pipe(Effect.provide(Layer.provide(SnapshotStore.layer, losing)))
+    )
+    expect(isLockLost(failed)).toBe(true)
   })
 
   test("lists what a state may be taken from newest first, the state of the last step among them", async () => {
