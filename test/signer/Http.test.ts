@@ -138,7 +138,6 @@ describe("of an answer that is none the venue makes", () => {
 
   test.each<readonly [expected: string, codes: ReadonlyArray<string>]>([
     ["SignerUnavailable", ["DEPTH_ZERO_SELF_SIGNED_CERT"]],
-    ["SignerUnavailable", ["UND_ERR_CONNECT_TIMEOUT"]],
     ["SignerUnavailable", ["ECONNREFUSED", "ENETUNREACH"]],
     ["SignerUnknown", ["ECONNREFUSED", "ECONNRESET"]],
     ["SignerUnknown", []]
