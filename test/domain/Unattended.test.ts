@@ -3,6 +3,7 @@ import { Cause, Effect, Fiber, Logger, TestClock, TestContext } from "effect"
 import { expect, test } from "vitest"
 import { unattended } from "../../src/domain/Unattended.js"
 import * as Notices from "../../src/edge/system/Notices.js"
+import * as JournalWatch from "../../src/edge/system/JournalWatch.js"
 import * as ExhaustionWatch from "../../src/edge/system/ExhaustionWatch.js"
 import type { Reads } from "../../src/engine/Reads.js"
 import type { Activity } from "../../src/sequencer/Activity.js"
@@ -38,12 +39,31 @@ test("a turn that meets a defect is told as an error with its cause, and followe
 
 test("a check for the log that throws keeps no other from being made, and is made again", async () => {
   const notice = (text: string) => () => [{ text, isWarning: true }]
-  expect(await ran(Notices.drive([throwing(notice("one")), notice("other")], 10_000), 16_000)).toEqual([
+  expect(await ran(Notices.drive([throwing(notice("one")), notice("other")], 10_000), 11_000)).toEqual([
     "ERROR a check for the log met a defect, and goes on: Error: a defect",
     "WARN other",
     "WARN one",
     "WARN other"
   ])
+})
+
+test("a disk that is stuck is told beside a check that throws each time", async () => {
+  const said = await ran(
+    Effect.clockWith((clock) => {
+      const writer = {
+        trouble: () => clock.unsafeCurrentTimeMillis() < 15_000 ? undefined : "a block waits for the disk",
+        journalSpace: () => ({ room: "everything" })
+      } as Parameters<typeof JournalWatch.make>[0]
+      const journal = JournalWatch.make(writer, { nanos: () => Number(clock.unsafeCurrentTimeNanos()), pauseMs: 10_000 })
+      const broken = (): never => {
+        throw new Error("a defect")
+      }
+      return Notices.drive([broken, journal], 10_000)
+    }),
+    21_000
+  )
+  const defect = "ERROR a check for the log met a defect, and goes on: Error: a defect"
+  expect(said).toEqual([defect, defect, defect, "WARN the journal does not take everything: a block waits for the disk"])
 })
 
 test("a look for exhausted markets that throws is followed by others, which tell each but once", async () => {

@@ -1,6 +1,6 @@
 /** Notices to operators in the log. */
 import * as Effect from "effect/Effect"
-import { unattended } from "../../domain/Unattended.js"
+import { told } from "../../domain/Unattended.js"
 
 /** A notice, and whether it requires action. */
 export interface Notice {
@@ -10,10 +10,10 @@ export interface Notice {
 
 const say = ({ isWarning, text }: Notice): Effect.Effect<void> => isWarning ? Effect.logWarning(text) : Effect.logInfo(text)
 
-/** Runs checks repeatedly with a pause in between, and logs their notices. A defect in one of them does not keep the others from theirs. */
+/** Runs checks repeatedly with a pause in between, and logs their notices. A defect in one of them keeps no other from its own, nor delays it. */
 export const drive = (looks: ReadonlyArray<() => ReadonlyArray<Notice>>, pauseMs: number): Effect.Effect<never> => {
   const once = (look: () => ReadonlyArray<Notice>): Effect.Effect<void> =>
-    unattended("a check for the log", Effect.suspend(() => Effect.forEach(look(), say, { discard: true })))
+    told("a check for the log", Effect.suspend(() => Effect.forEach(look(), say, { discard: true })))
   const all = Effect.forEach(looks, once, { discard: true })
   return Effect.forever(Effect.zipRight(all, Effect.sleep(pauseMs)))
 }
