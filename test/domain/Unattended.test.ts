@@ -76,3 +76,16 @@ test("a look for exhausted markets that throws is followed by others, which tell
   const halted = expect.stringMatching(/^ERROR A was halted/)
   expect(said).toEqual(["ERROR the watch for exhausted markets met a defect, and goes on: Error: a defect", halted, halted])
 })
+
+test("a look for exhausted markets that throws at one of them loses the news of none", async () => {
+  const broken = throwing(() => "B")
+  const market = (index: number) => ({ parameters: { marketId: index === 1 ? broken() : "AXC"[index] } })
+  const reads = { marketCount: 3, market } as unknown as Reads
+  const said = await ran(ExhaustionWatch.drive(reads, { exhausted: () => 1 } as unknown as Activity), 20_000)
+  expect(said.map((line) => line.split(" was halted")[0])).toEqual([
+    "ERROR the watch for exhausted markets met a defect, and goes on: Error: a defect",
+    "ERROR A",
+    "ERROR B",
+    "ERROR C"
+  ])
+})

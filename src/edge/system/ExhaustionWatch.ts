@@ -12,16 +12,19 @@ export const make = (state: Reads, activity: Activity): () => ReadonlyArray<stri
   const told = new Map<number, number>()
   return () => {
     const found: Array<string> = []
+    const news = new Map<number, number>()
     for (let market = 0; market < state.marketCount; market++) {
       const times = activity.exhausted(market)
       if (times === (told.get(market) ?? 0)) continue
-      told.set(market, times)
+      news.set(market, times)
       const { parameters: { marketId } } = state.market(market)
       found.push(
         `${marketId} was halted: nobody is left to close a position against (a step exhausted among its liquidations); `
           + "what is left of it stands until the market is opened again or delisted"
       )
     }
+    // Only once every line is made: a defect at one market would otherwise take the others' news with it.
+    for (const [market, times] of news) told.set(market, times)
     return found
   }
 }
