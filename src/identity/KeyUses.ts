@@ -193,30 +193,42 @@ class Uses {
     this.wake = () => resume(Effect.void)
   })
 
-  private sent(uses: ReadonlyArray<Seen>): Effect.Effect<Outcome> {
+  private oweAgain(uses: ReadonlyArray<Seen>): void {
+    for (const seen of uses) if (!seen.isPending) this.owe(seen)
+  }
+
+  /** Has uses journaled; `submitted` is called as soon as they are on their way, so that an answer will tell what becomes of them. */
+  private sent(uses: ReadonlyArray<Seen>, submitted: () => void): Effect.Effect<Outcome> {
     const told = uses.map(({ apiKey, usedAtEpochMs }) => ({ apiKey, usedAtEpochMs }))
-    return Effect.async<Outcome>((resume) =>
+    return Effect.async<Outcome>((resume) => {
       this.submit(
         withFields("NoteKeyUses", internal(Principal.venue), { uses: told }),
         (outcome) => resume(Effect.succeed(outcome))
       )
-    )
+      submitted()
+    })
   }
 
   readonly flush: Effect.Effect<void> = Effect.suspend(() => {
     const owed = this.pending
     this.pending = []
     for (const seen of owed) seen.isPending = false
-    this.sweep(owed.reduce((latest, { usedAtEpochMs }) => Math.max(latest, usedAtEpochMs), 0))
+    const atEpochMs = owed.reduce((latest, { usedAtEpochMs }) => Math.max(latest, usedAtEpochMs), 0)
+    let submitted = 0
     const batches = Array.from(
       { length: Math.ceil(owed.length / mostNotedUses) },
       (_, index) => owed.slice(index * mostNotedUses, (index + 1) * mostNotedUses)
     )
-    return Effect.forEach(batches, (batch) =>
-      Effect.map(this.sent(batch), ({ refusal }) => {
+    const journaled = Effect.forEach(batches, (batch) =>
+      Effect.map(this.sent(batch, () => submitted += batch.length), ({ refusal }) => {
         // Refused for want of room: they are sent again next time.
-        if (refusal !== Refusal.none) { for (const seen of batch) if (!seen.isPending) this.owe(seen) }
+        if (refusal !== Refusal.none) this.oweAgain(batch)
       }), { discard: true })
+    return journaled.pipe(
+      // So are those that were not submitted, for a defect or as the venue stops.
+      Effect.onError(() => Effect.sync(() => this.oweAgain(owed.slice(submitted)))),
+      Effect.zipRight(Effect.sync(() => this.sweep(atEpochMs)))
+    )
   })
 }
 

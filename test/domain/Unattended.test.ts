@@ -53,7 +53,7 @@ test("a disk that is stuck is told beside a check that throws each time", async 
       const writer = {
         trouble: () => clock.unsafeCurrentTimeMillis() < 15_000 ? undefined : "a block waits for the disk",
         journalSpace: () => ({ room: "everything" })
-      } as Parameters<typeof JournalWatch.make>[0]
+      } as unknown as Parameters<typeof JournalWatch.make>[0]
       const journal = JournalWatch.make(writer, { nanos: () => Number(clock.unsafeCurrentTimeNanos()), pauseMs: 10_000 })
       const broken = (): never => {
         throw new Error("a defect")

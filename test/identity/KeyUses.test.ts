@@ -1,5 +1,5 @@
 /** When keys were used, and from where: what of that is journaled, and how rarely. */
-import { Effect, Fiber, TestClock, TestContext } from "effect"
+import { Effect, Exit, Fiber, TestClock, TestContext } from "effect"
 import { expect, test } from "vitest"
 import { Refusal } from "../../src/domain/Refusal.js"
 import type { ApiKeyView, SecurityEventView } from "../../src/engine/Reads.js"
@@ -38,7 +38,8 @@ const setUp = ({ isNamed = false, known = [], most, mostInAll, stands = key, tol
   const sent: Array<Command> = []
   /** Answers that are yet to come, oldest first. */
   const late: Array<() => void> = []
-  const venue = { outcome: taken, isLate: false }
+  /** `throwsAt`: the number of the command whose submission throws; 0 for none. */
+  const venue = { outcome: taken, isLate: false, submitted: 0, throwsAt: 0 }
   const reads = {
     apiKey: stands,
     clientName: (credential: number) => isNamed || credential < 100 ? "a client" : undefined,
@@ -48,6 +49,7 @@ const setUp = ({ isNamed = false, known = [], most, mostInAll, stands = key, tol
   }
   const submit = {
     submit: (command: Command, answer: (outcome: Outcome) => void) => {
+      if (++venue.submitted === venue.throwsAt) throw new Error("a defect")
       sent.push(command)
       if (venue.isLate) late.push(() => answer(venue.outcome))
       else answer(venue.outcome)
@@ -292,4 +294,15 @@ test("with more keys than it may know it forgets, and loses nothing that is owed
   for (const credential of [1, 2, 3, 4, 5]) uses.note(key(credential), "a", credential)
   Effect.runSync(uses.flush)
   expect(usesOf(sent).flat().map(({ apiKey }) => apiKey)).toEqual([1, 2, 3, 4, 5])
+})
+
+test("what could not be submitted for a defect is journaled the next time, and nothing twice", () => {
+  const { sent, uses, venue } = setUp({ isNamed: true, known: ["a"] })
+  for (let credential = 1; credential <= 130; credential++) uses.note(key(credential), "a", credential)
+  venue.throwsAt = 2
+  expect(Exit.isFailure(Effect.runSyncExit(uses.flush))).toBe(true)
+  Effect.runSync(uses.flush)
+  Effect.runSync(uses.flush)
+  expect(usesOf(sent).map(({ length }) => length)).toEqual([64, 64, 2])
+  expect(usesOf(sent).flat().map(({ apiKey }) => apiKey)).toEqual(Array.from({ length: 130 }, (_, index) => index + 1))
 })
