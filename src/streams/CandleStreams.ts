@@ -220,18 +220,26 @@ export class CandleStreams {
       return
     }
     if (!this.hasLostPast) return
+    // A reading that ends at once may set it again: it is not to be cleared behind that.
     this.hasLostPast = false
-    for (const streams of this.markets.values()) for (const stream of streams.values()) this.renew(stream)
+    try {
+      for (const streams of this.markets.values()) for (const stream of streams.values()) this.renew(stream)
+    } catch (cause) {
+      // The streams that were not reached are renewed with the next look.
+      this.hasLostPast = true
+      throw cause
+    }
   }
 
   /** Reads anew what a stream began with. */
   private renew(stream: CandleStream): void {
     if (stream.log === undefined || stream.renewal !== undefined) return
+    const { around, reads } = this
+    const reading = around.past(stream.which, latestCandles, reads.sequence)
     const renewal = {}
     stream.renewal = renewal
     stream.waited()
-    const { around, reads } = this
-    around.fork(Effect.map(around.past(stream.which, latestCandles, reads.sequence), (past) => {
+    around.fork(Effect.map(reading, (past) => {
       if (stream.renewal === renewal) this.renewed(stream, past)
     }))
   }

@@ -19,17 +19,24 @@ const begin = () => {
   const volumes = [0n]
   const readings: Array<(sequence: number) => void> = []
   let hasPast = true
+  /** The next reading for this market throws. */
+  const defect: { atMarket: number | undefined } = { atMarket: undefined }
   const around = {
     kept: { updates: 10, bytes: 1e9 },
     now: () => 0,
     hasPast: () => hasPast,
-    past: () =>
-      Effect.async<unknown>((resume) => {
+    past: ({ market }: { readonly market: number }) => {
+      if (market === defect.atMarket) {
+        defect.atMarket = undefined
+        throw new Error("a defect")
+      }
+      return Effect.async<unknown>((resume) => {
         readings.push((sequence) => {
           const candle = { openTimeEpochMs, openAtoms: 1, highAtoms: 1, lowAtoms: 1, closeAtoms: 1, volumeAtoms: volumes[sequence] }
           resume(Effect.succeed({ sequence, candles: [candle] }))
         })
-      }),
+      })
+    },
     fork: (effect: Effect.Effect<void>) => void Effect.runFork(effect),
     add: (log: Log, update: never) => log.append(update)
   }
@@ -53,7 +60,7 @@ const begin = () => {
     lose()
     find()
   }
-  return { find, lose, loseAndFind, readings, streams, trade, volumes }
+  return { defect, find, lose, loseAndFind, readings, streams, trade, volumes }
 }
 
 const settled = (): Promise<void> => Effect.runPromise(Effect.yieldNow())
@@ -95,6 +102,21 @@ test("a stream that was asked for while histories were being opened begins with 
   find()
   trade(1)
   expect([readings.length, log?.contents?.()]).toEqual([0, `[${volumes.at(-1)}]`])
+})
+
+test("a defect as streams begin anew leaves none of them with what it had before", async () => {
+  const { defect, find, lose, readings, streams } = begin()
+  for (const market of [0, 1, 2]) streams.open({ market, timeframe: "1h", series: "trade" } as never, 1, () => {})
+  for (const reading of readings.splice(0)) reading(0)
+  await settled()
+  lose()
+  defect.atMarket = 1
+  expect(find).toThrow("a defect")
+  expect(readings).toHaveLength(1)
+  find()
+  expect(readings).toHaveLength(3)
+  find()
+  expect(readings).toHaveLength(3)
 })
 
 /** Streams of many markets, each with its listener. */
