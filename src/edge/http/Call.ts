@@ -19,7 +19,7 @@ import type { Built } from "../console/Assets.js"
 import { clientAddress } from "./ClientAddress.js"
 import type { Described } from "./Endpoint.js"
 import * as Errors from "./Errors.js"
-import type { Reply, Request } from "./Listener.js"
+import type { Reply, Request, Response } from "./Listener.js"
 import type { Metrics, RouteCounts } from "./Metrics.js"
 import * as Protection from "./Protection.js"
 import * as LimitHeaders from "./LimitHeaders.js"
@@ -156,13 +156,19 @@ export class Call {
   /** Answers with a body as given, which may be the same for every caller (`isFixed`). A call is answered once. */
   send(status: number, contentType: string, body: string, more?: Readonly<Record<string, string>>, isFixed?: boolean): void {
     if (this.answered) return
-    this.answered = true
-    const { byStatus, durations } = this.counts
-    byStatus.set(status, (byStatus.get(status) ?? 0) + 1)
-    durations.record(this.services.monotonicNanos() - this.begunAtNanos)
+    // All that could throw comes before the call counts as answered: a defect in it is answered, too.
     const headers = this.headers(status, contentType)
     if (more !== undefined) put(headers, more)
-    this.reply({ status, headers, body, isFixed })
+    this.counts.durations.record(this.services.monotonicNanos() - this.begunAtNanos)
+    this.replyOnce({ status, headers, body, isFixed })
+  }
+
+  private replyOnce(response: Response): void {
+    if (this.answered) return
+    this.answered = true
+    const { byStatus } = this.counts
+    byStatus.set(response.status, (byStatus.get(response.status) ?? 0) + 1)
+    this.reply(response)
   }
 
   /** Answers 200 with JSON. */
@@ -216,6 +222,23 @@ export class Call {
   /** Answers a defect without revealing anything about it. */
   crash(cause: unknown): void {
     this.services.defect(this, cause)
-    this.fail(Errors.internal)
+    try {
+      this.fail(Errors.internal)
+    } catch (another) {
+      this.crashBare(another)
+    }
+  }
+
+  /** Answers a defect that comes with every answer: without the headers that are made for this one. */
+  private crashBare(cause: unknown): void {
+    const { endpoint: { family }, requestId, services } = this
+    services.defect(this, cause)
+    try {
+      const headers = { "content-type": "application/json", "x-request-id": requestId, ...Protection.unkept }
+      const body = Errors.body(family, Errors.internal, requestId, services.now())
+      this.replyOnce({ status: Errors.internal.description.status, headers, body })
+    } catch (last) {
+      services.defect(this, last)
+    }
   }
 }

@@ -2,6 +2,10 @@
 import { describe, expect, test } from "vitest"
 import { refuse } from "../../../src/operations/Operations.js"
 import * as Outcome from "../../../src/operations/Outcome.js"
+import { Histogram } from "../../../src/domain/Histogram.js"
+import { Call, type Services } from "../../../src/edge/http/Call.js"
+import type { Described } from "../../../src/edge/http/Endpoint.js"
+import type { Request, Response } from "../../../src/edge/http/Listener.js"
 import * as Endpoint from "../../../src/edge/http/Endpoint.js"
 import * as Errors from "../../../src/edge/http/Errors.js"
 import { Schema } from "effect"
@@ -172,6 +176,37 @@ test.each([
   expect(answers).toBe(0)
   fake.release()
   expect([answers, lines.map((line) => JSON.parse(line))]).toMatchObject([1, [{ level: "error", message: "A request met a defect" }]])
+})
+
+test.each([
+  ["the first answer is answered, with the headers of every answer", 1, { "x-service-runtime-policy-version": "v", "ratelimit-limit": "9" }],
+  ["every answer is answered with what needs none of them", Number.POSITIVE_INFINITY, {}]
+])("a defect in the headers of %s", (_, times, more) => {
+  let [defects, looks] = [0, 0]
+  const refused: Array<string> = []
+  const services = {
+    barrier: { whenDurable: (_: number, callback: () => void) => callback() },
+    defect: () => defects++,
+    metrics: { refused: (name: string) => refused.push(name) },
+    monotonicNanos: () => 0,
+    now: () => decidedAt,
+    runtimePolicy: {
+      get headers() {
+        if (++looks <= times) throw new Error("a defect of the headers")
+        return { "x-service-runtime-policy-version": "v" }
+      }
+    },
+    state: { sequence: 0 }
+  } as unknown as Services
+  const endpoint = { access: "public", budget: "public", family: "native", feature: "affiliate" } as unknown as Described
+  const counts = { route: "r", byStatus: new Map<number, number>(), durations: new Histogram() }
+  const answers: Array<Response> = []
+  const call = new Call(services, endpoint, counts, {} as Request, {}, "", "req_1", (response) => answers.push(response))
+  call.limited(9, 8, 7)
+  call.whenDurable(() => call.succeed("{}"))
+  expect(answers).toMatchObject([{ status: 500, headers: { "x-request-id": "req_1", "cache-control": "no-store", ...more } }])
+  expect(JSON.parse(answers[0]!.body)).toMatchObject({ code: "internal_error", requestId: "req_1" })
+  expect([[...counts.byStatus], refused, defects]).toEqual([[[500, 1]], ["InternalError"], Math.min(times, 2)])
 })
 
 test("an outcome without its entry is a defect of the venue, not of the writer", async () => {
