@@ -44,6 +44,8 @@ interface Outside {
   readonly money?: Layer.Layer<Ledger | PartySigner>
   readonly random?: Context.Tag.Service<SecureRandom>
   readonly histories?: Layer.Layer<HistoriesDatabase.HistoriesDatabase>
+  /** Where prices come from besides the operator's routes; from nowhere by default. */
+  readonly feed?: Layer.Layer<IndexFeed.IndexFeed>
   /** Called with each line of the log. */
   readonly logged?: (line: string) => void
   /** Verifies the proofs of the venue's passkeys, and of its signer's if it has one. */
@@ -77,6 +79,7 @@ export class VenueOver {
     workloads: Layer.Layer<WorkloadIdentity.WorkloadIdentity> = WorkloadIdentity.layerNone,
     /** The ledger and the signer, absent by default; and the venue's source of randomness. */
     {
+      feed = IndexFeed.layerPush,
       histories = HistoriesDatabase.layerMemory,
       logged = () => {},
       money = Absent.layer,
@@ -106,7 +109,7 @@ export class VenueOver {
       Layer.succeed(SecureRandom, random),
       money,
       histories,
-      IndexFeed.layerPush
+      feed
     )
     const markets = Effect.runSync(Bootstrap.parseMarkets(fs.readFileSync("fixtures/markets.json", "utf8")))
     const venue = Venue.layer({
