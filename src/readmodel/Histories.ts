@@ -18,6 +18,7 @@ import * as Schema from "effect/Schema"
 import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
+import { unattended } from "../domain/Unattended.js"
 import { type Committed, type Feed, isOfOthers, type ReadError } from "../sequencer/Feed.js"
 import { type Candle, type Series, seriesNames } from "./Candles.js"
 import type { DatabaseUnusable, HistoriesDatabase } from "./HistoriesDatabase.js"
@@ -500,12 +501,7 @@ class Follower {
     // Readers are told also if the database could not be opened, so that nobody waits for it.
     const follow = Effect.ensuring(Effect.scoped(this.follow), Effect.sync(() => this.tell()))
     const following = Effect.catchAll(follow, (failure) => this.failed(failure))
-    // A defect of the program is logged, and the reading is begun again.
-    return Effect.forever(
-      Effect.catchAllDefect(following,
-        (defect) =>
-          Effect.zipRight(Effect.logError("the histories stopped by a defect, and go on", defect), Effect.sleep(this.options.retryMs)))
-    )
+    return Effect.forever(unattended("what makes the histories", following))
   }
 
   /** Whether a failure is another one than the last, or is to be said again after a while. */
