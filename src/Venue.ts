@@ -12,6 +12,7 @@
  * Closing happens in reverse: no new requests are accepted, pending ones are answered, the writer drains, the histories take in what it has
  * journaled, the writer takes a snapshot, and the journal is closed.
  */
+import * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -20,6 +21,7 @@ import * as ExecutionStrategy from "effect/ExecutionStrategy"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Runtime from "effect/Runtime"
 import * as Scope from "effect/Scope"
 import * as Bootstrap from "./Bootstrap.js"
 import type { Environment } from "./domain/Environment.js"
@@ -73,7 +75,7 @@ import type * as Recent from "./sequencer/Recent.js"
 import type { RecoveryError } from "./sequencer/Recovery.js"
 import type * as Sequencer from "./sequencer/Sequencer.js"
 import { EngineReads } from "./sequencer/EngineReads.js"
-import { Barrier, Submit } from "./sequencer/Submit.js"
+import { Barrier, guarded, Submit } from "./sequencer/Submit.js"
 import type { Turns } from "./sequencer/Turns.js"
 import { versions } from "./sequencer/Versions.js"
 import * as Writer from "./sequencer/Writer.js"
@@ -476,6 +478,13 @@ const gateTo = (present: () => Edge.Streaming): Application => ({
   misframed: (reason, target, sender) => present().misframed(reason, target, sender)
 })
 
+/** The way to the writer for all that goes on without an answer: a defect in one is logged. */
+const guardedOf = (submit: Context.Tag.Service<Submit>): Effect.Effect<Context.Tag.Service<Submit>> =>
+  Effect.map(Effect.runtime<never>(), (runtime) =>
+    guarded(submit, (defect) => {
+      Runtime.runFork(runtime)(Effect.logError("what follows a decision met a defect", Cause.die(defect)))
+    }))
+
 /** The calendars of the markets file. */
 const calendarsOf = ({ markets }: Options) =>
   markets.flatMap(({ calendar, parameters: { marketId } }) => calendar === undefined ? [] : [{ marketId, calendar }])
@@ -506,7 +515,7 @@ const make = Effect.fnUntraced(function*<E>(options: Options, opening: Effect.Ef
   const writer = Context.get(writing, Writer.Writer)
   const state = Context.get(writing, EngineReads)
   const indexWatch = IndexWatch.make()
-  const submit = indexWatch.over(Context.get(writing, Submit))
+  const submit = indexWatch.over(yield* guardedOf(Context.get(writing, Submit)))
   const clock = yield* Effect.clock
   const times = ClockWatch.clocksOf(clock, state)
   const clockWatch = ClockWatch.make(times)

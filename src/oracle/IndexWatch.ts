@@ -75,8 +75,12 @@ export const make = (): Context.Tag.Service<IndexWatch> => {
       submit: (command, answer, shown) => {
         if (command.kind !== "SetIndexPrice") return submit(command, answer, shown)
         submit(command, (outcome) => {
-          note(command.market, command.principal === Principal.feed ? "feed" : "operator", outcome)
-          answer(outcome)
+          // Its sender is answered whatever becomes of the count.
+          try {
+            note(command.market, command.principal === Principal.feed ? "feed" : "operator", outcome)
+          } finally {
+            answer(outcome)
+          }
         })
       }
     })

@@ -19,6 +19,21 @@ export class Submit extends Context.Tag("venue/sequencer/Submit")<Submit, {
   readonly submit: (command: Command, answer: Answer, shown?: ShownTicket) => void
 }>() {}
 
+/**
+ * Wraps a submit service: a defect in an answer is told, and kept from the writer, which calls the answer and would end the venue for it.
+ * Nothing is left undecided by one, as the decision is durable by then.
+ */
+export const guarded = ({ submit }: Context.Tag.Service<Submit>, tell: (defect: unknown) => void): Context.Tag.Service<Submit> => ({
+  submit: (command, answer, shown) =>
+    submit(command, (outcome) => {
+      try {
+        answer(outcome)
+      } catch (defect) {
+        tell(defect)
+      }
+    }, shown)
+})
+
 /** Nothing computed from the engine leaves the process before the sequence it was computed at is durable. */
 export class Barrier extends Context.Tag("venue/sequencer/Barrier")<Barrier, {
   /** Calls back when `sequence` is durable: at once if it is. After a failed write it never does. */

@@ -72,3 +72,10 @@ test("what is no price of the grid, and so never decided, is counted as refused 
     { taken: 0, held: 0, out_of_order: 0, refused: 1 }
   ])
 })
+
+test("whoever sent a sample is answered although a defect kept it from being counted", () => {
+  const { submit } = IndexWatch.make().over({ submit: (_command, answer) => answer(outcome(Refusal.none, { entries: undefined as never })) })
+  let answered = 0
+  expect(() => submit(sample(0), () => answered++)).toThrow()
+  expect(answered).toBe(1)
+})

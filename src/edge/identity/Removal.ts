@@ -49,8 +49,12 @@ export const removed = (services: Services, account: number, credentialId: strin
     const submit: Services["submit"] = (command, answer, ticket) => {
       isSent = true
       services.submit(command, (outcome) => {
-        end()
-        answer(outcome)
+        // Whoever asked is answered whatever becomes of it.
+        try {
+          end()
+        } finally {
+          answer(outcome)
+        }
       }, ticket)
     }
     return Effect.ensuring(

@@ -151,7 +151,7 @@ export const streamIndexPrices = Route.effect({
     const told = prices.map(({ marketId, price, sourceEpochMs }) => ({ marketId, price: Number(price), sourceEpochMs }))
     return Effect.async<typeof IndexPrices.Type, Errors.Failure>((resume) => {
       const acknowledge = ({ decided, ...position }: Acknowledged): void =>
-        resume(Effect.succeed({ version: "index-prices/v1", sequence, ...position, prices: decided.map(priceOf) }))
+        resume(Effect.sync(() => ({ version: "index-prices/v1", sequence, ...position, prices: decided.map(priceOf) })))
       const notTaken = indexStream.offer(session, sequence, told, acknowledge)
       if (notTaken !== undefined) resume(fail(failureOf(notTaken, sequence)))
     })

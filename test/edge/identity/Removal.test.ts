@@ -9,8 +9,9 @@ import { Pinning } from "../../../src/funds/Pinning.js"
 /** An account with three passkeys, two of which the signer knows; submitted commands are decided when the test says so. */
 const begin = (passkeys: ReadonlyArray<string> = ["laptop", "phone", "tablet"], pinned: ReadonlyArray<string> = ["laptop", "phone"]) => {
   const decisions: Array<(outcome: unknown) => void> = []
+  const pinning = new Pinning()
   const services = {
-    funds: { accountKeys: () => Effect.succeed({ credentialIds: pinned }), pinning: new Pinning() },
+    funds: { accountKeys: () => Effect.succeed({ credentialIds: pinned }), pinning },
     state: {
       party: () => ({}),
       accountId: () => "acc_1",
@@ -24,7 +25,7 @@ const begin = (passkeys: ReadonlyArray<string> = ["laptop", "phone", "tablet"], 
       Effect.match({ onFailure: ({ description }) => description.name, onSuccess: () => "removed" }),
       Effect.runPromise
     )
-  return { decide: (refusal: Refusal) => decisions.shift()!({ refusal, entries: [] }), remove }
+  return { decide: (refusal: Refusal) => decisions.shift()!({ refusal, entries: [] }), pinning, remove }
 }
 
 test("the second of two is refused while the first is under way", async () => {
@@ -51,4 +52,15 @@ test("the only one that the signer knows stays, also while the removal of the ot
   expect(await remove("laptop")).toBe("LastPinnedPasskey")
   decide(Refusal.sessionEnded)
   expect(await first).toBe("SessionEnded")
+})
+
+test("a removal is answered although a defect kept it from being ended", async () => {
+  const { decide, pinning, remove } = begin()
+  const first = remove("laptop")
+  await Effect.runPromise(Effect.yieldNow())
+  pinning.endRemoval = () => {
+    throw new Error("a defect")
+  }
+  expect(() => decide(Refusal.none)).toThrow("a defect")
+  expect(await first).toBe("removed")
 })
