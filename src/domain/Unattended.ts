@@ -8,8 +8,7 @@ import * as Effect from "effect/Effect"
 /** How long a loop rests after a defect, in milliseconds: one that meets it each time is not to fill the log. */
 const restMs = 5_000
 
-const tell = (what: string, defect: unknown): Effect.Effect<void> =>
-  Effect.logError(`${what} met a defect, and goes on`, Cause.die(defect))
+const tell = (what: string, defect: unknown): Effect.Effect<void> => Effect.logError(`${what} met a defect, and goes on`, Cause.die(defect))
 
 /**
  * One turn of such a loop, which goes on after a defect: that is logged as an error with its cause, and ends this turn at once. For what is

@@ -74,7 +74,9 @@ test("what is no price of the grid, and so never decided, is counted as refused 
 })
 
 test("whoever sent a sample is answered although a defect kept it from being counted", () => {
-  const { submit } = IndexWatch.make().over({ submit: (_command, answer) => answer(outcome(Refusal.none, { entries: undefined as never })) })
+  const { submit } = IndexWatch.make().over({
+    submit: (_command, answer) => answer(outcome(Refusal.none, { entries: undefined as never }))
+  })
   let answered = 0
   expect(() => submit(sample(0), () => answered++)).toThrow()
   expect(answered).toBe(1)

@@ -10,7 +10,7 @@ export interface Notice {
 
 const say = ({ isWarning, text }: Notice): Effect.Effect<void> => isWarning ? Effect.logWarning(text) : Effect.logInfo(text)
 
-/** Runs checks repeatedly with a pause in between, and logs their notices. A defect in one of them keeps no other from its own, nor delays it. */
+/** Runs checks repeatedly with a pause in between, and logs their notices. A defect in one neither ends nor delays the others. */
 export const drive = (looks: ReadonlyArray<() => ReadonlyArray<Notice>>, pauseMs: number): Effect.Effect<never> => {
   const once = (look: () => ReadonlyArray<Notice>): Effect.Effect<void> =>
     told("a check for the log", Effect.suspend(() => Effect.forEach(look(), say, { discard: true })))

@@ -179,7 +179,10 @@ test.each([
 })
 
 test.each([
-  ["the first answer is answered, with the headers of every answer", 1, { "x-service-runtime-policy-version": "v", "ratelimit-limit": "9" }],
+  ["the first answer is answered, with the headers of every answer", 1, {
+    "x-service-runtime-policy-version": "v",
+    "ratelimit-limit": "9"
+  }],
   ["every answer is answered with what needs none of them", Number.POSITIVE_INFINITY, {}]
 ])("a defect in the headers of %s", (_, times, more) => {
   let [defects, looks] = [0, 0]
