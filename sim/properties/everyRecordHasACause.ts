@@ -34,9 +34,11 @@ interface Places {
 interface Times {
   readonly lowestEpochMs: number
   readonly highestEpochMs: number
+  /** Whether the clock was set back meanwhile: a place that was noted later than now is noted anew. */
+  readonly isSetBack: boolean
 }
 
-const noTime: Times = { lowestEpochMs: Number.POSITIVE_INFINITY, highestEpochMs: 0 }
+const noTime: Times = { lowestEpochMs: Number.POSITIVE_INFINITY, highestEpochMs: 0, isSetBack: false }
 
 const nowhere = (): Places => ({ hasNoted: false, since: 0, isFound: false, uncaused: undefined, before: noTime, latest: noTime })
 
@@ -44,9 +46,10 @@ const nowhere = (): Places => ({ hasNoted: false, since: 0, isFound: false, unca
 const notedEveryOffsets = 10_000
 const notedEveryMs = 60_000
 
-const withTimes = (times: Times, { highestEpochMs, lowestEpochMs }: Times): Times => ({
+const withTimes = (times: Times, { atEpochMs, highestEpochMs, lowestEpochMs }: Observation & { readonly _tag: "Handled" }): Times => ({
   lowestEpochMs: Math.min(times.lowestEpochMs, lowestEpochMs),
-  highestEpochMs: Math.max(times.highestEpochMs, highestEpochMs)
+  highestEpochMs: Math.max(times.highestEpochMs, highestEpochMs),
+  isSetBack: times.isSetBack || lowestEpochMs < times.highestEpochMs || atEpochMs < highestEpochMs
 })
 
 interface State {
@@ -245,6 +248,7 @@ const placeVerdict = ({ places }: State, seen: Observation & { readonly _tag: "H
   const { since, uncaused } = places
   places.before = withTimes(places.before, seen)
   places.latest = withTimes(places.latest, seen)
+  const { isSetBack } = places.before
   const passedMs = places.before.highestEpochMs - places.before.lowestEpochMs
   if (since > 0) {
     const meanwhile = withTimes(noTime, seen)
@@ -253,7 +257,7 @@ const placeVerdict = ({ places }: State, seen: Observation & { readonly _tag: "H
   }
   places.since = 0
   places.uncaused = undefined
-  return uncaused === undefined || passedMs >= notedEveryMs
+  return uncaused === undefined || isSetBack || passedMs >= notedEveryMs
     ? holds
     : broken(`the ledger is noted to be read through ${uncaused}, ${passedMs} ms after the last place, and nothing was found there`)
 }
