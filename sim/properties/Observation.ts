@@ -349,6 +349,8 @@ export type Observation =
     readonly silenceMs: number
     /** Connections that the venue holds at once, as its stream counts them. */
     readonly connections: number
+    /** Requests of all accounts that may wait for changes at once. */
+    readonly changeWaits: number
   }
   /** The process refused to start: the journal is for another version to finish, or to continue. */
   | {

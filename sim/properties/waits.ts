@@ -1,8 +1,8 @@
 /**
  * Safety (contract). A read that waits for changes of an account is refused for too many waits only where four other requests of that
  * account may be waiting, or three where it comes with a key that may not trade and none of them may: one place is for those that may.
- * Waits of other accounts exclude nobody: where as many wait as may, another's ends early, and no run has so much else to read that there is
- * no room. A request may wait from when the process takes it up until its client is answered; one whose
+ * It is refused for want of room only where as many requests of all accounts may be waiting as may wait in all: no run has so much else to
+ * read that there is no room. A request may wait from when the process takes it up until its client is answered; one whose
  * client has left, or that arrived twice, may wait for as long as the process lives.
  */
 import type { NaiveVenue } from "../model/NaiveVenue.js"
@@ -35,6 +35,8 @@ interface Account {
 interface State {
   /** By the account in the path. */
   readonly accounts: Map<string, Account>
+  /** Most waits of all accounts. */
+  most: number
   model: NaiveVenue | undefined
 }
 
@@ -53,12 +55,19 @@ const verdict = (state: State, call: Call, { all, traders }: Waiting): Verdict =
     ? holds
     : broken(`${accountOf(call)} is told that too many of its requests wait, and ${all} others may, of which ${traders} may trade`)
 
-const withoutRoom = (account: string): Verdict => broken(`${account} is told that there is no room for its request for changes`)
+/** Judges a refusal for want of room. */
+const withoutRoom = ({ accounts, most }: State, account: string): Verdict => {
+  let all = 0
+  for (const { again, waiting } of accounts.values()) all += waiting.size + again.all
+  return all >= most
+    ? holds
+    : broken(`${account} is told that there is no room for its request for changes, and ${all} of ${most} may be waiting`)
+}
 
 const handled = (state: State, { answer, call }: Observation & { readonly _tag: "Handled" }): Verdict => {
   const { id } = call
   const account = accountOf(call)
-  if (answer !== undefined && hasNoRoom(answer)) return withoutRoom(account)
+  if (answer !== undefined && hasNoRoom(answer)) return withoutRoom(state, account)
   const known: Account = state.accounts.get(account) ?? { waiting: new Map(), again: nobody }
   let others = known.again
   for (const each of known.waiting.values()) others = plus(others, each.mayTrade)
@@ -76,7 +85,7 @@ const answered = (state: State, { answer, call }: Observation & { readonly _tag:
   const known = state.accounts.get(accountOf(call))
   const others = known?.waiting.get(id)?.others
   known?.waiting.delete(id)
-  if (hasNoRoom(answer)) return withoutRoom(accountOf(call))
+  if (hasNoRoom(answer)) return withoutRoom(state, accountOf(call))
   return others === undefined || !isSentAway(answer) ? holds : verdict(state, call, others)
 }
 
@@ -84,11 +93,12 @@ export const waits: Property<State> = {
   name: "waits-are-counted-for-each-account",
   invariant: "contract",
   kind: "safety",
-  initial: () => ({ accounts: new Map(), model: undefined }),
+  initial: () => ({ accounts: new Map(), most: 0, model: undefined }),
   observe: (state, seen) => {
     switch (seen._tag) {
       case "Started":
         state.accounts.clear()
+        state.most = seen.changeWaits
         return holds
       case "Committed":
         state.model = seen.model

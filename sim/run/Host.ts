@@ -160,6 +160,7 @@ const conversing = ({ messagesPerSecond, orders, subscriptions }: Conversing): C
 const usualConversing: Conversing = { messagesPerSecond: 100, orders: 64, subscriptions: 128 }
 const usualSilenceMs = 60_000
 const usualConnections = 10_000
+const usualChangeWaits = 1_024
 /** Updates and bytes kept of a market's stream. */
 const usualKept = { updates: 1_024, bytes: 1024 * 1024 }
 
@@ -328,7 +329,8 @@ export class Host {
       behindBytes: options.streams?.behindBytes ?? Number.POSITIVE_INFINITY,
       bufferedBytes: options.streams?.bufferedBytes ?? Number.POSITIVE_INFINITY,
       silenceMs: options.streams?.silenceMs ?? usualSilenceMs,
-      connections: options.streams?.connections ?? usualConnections
+      connections: options.streams?.connections ?? usualConnections,
+      changeWaits: options.streams?.changeWaits ?? usualChangeWaits
     })
     const crash = this.crashAtStart()
     this.#crashIn = crash?.tasks ?? Number.POSITIVE_INFINITY

@@ -32,6 +32,15 @@ export class FairPlaces<Id> {
     return this.addressOf.has(id)
   }
 
+  /**
+   * Whether a place is free, or a network holds so many more than that of an address that it keeps at least as many where it loses one to
+   * it. Where newcomers are only let in then, whoever has lost a place is not let in again at once: otherwise those who come again would
+   * crowd each other out for ever.
+   */
+  isOpenTo(address: string): boolean {
+    return this.addressOf.size < this.most || this.largest - this.byNetwork.countOf(networkOf(address)) > 1
+  }
+
   /** Takes a place. `leaves` is called first with the holder, if any, that loses its place to the newcomer. */
   take(id: Id, address: string, leaves: (id: Id, crowd: Crowd) => void): void {
     if (this.byAddress.countOf(address) >= this.mostOfAddress) this.evict(this.byAddress.oldestOf(address)!, "address", leaves)

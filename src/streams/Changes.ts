@@ -44,7 +44,7 @@ export interface Page {
 export type Without =
   /** The requested range is no longer retained; it is from `oldestSequence` on. */
   | { readonly without: "retention"; readonly oldestSequence: number }
-  /** Too many callers are waiting: of all for the journal or for streams, of the account for the next event. */
+  /** Too many callers are waiting: of all for the journal, for streams or for the next event, of the account for the next event. */
   | { readonly without: "room"; readonly of: "account" | "venue" }
 
 /** What somebody asks for. */
@@ -222,6 +222,7 @@ export class Changes implements Listening {
       if (this.waiters.countOf(account) >= this.bounds.waitsOfAccount - kept) {
         return Effect.succeed<Without>({ without: "room", of: "account" })
       }
+      if (!this.places.isOpenTo(wait.address)) return Effect.succeed<Without>({ without: "room", of: "venue" })
       const waiter = new Waiter(logs)
       let isGone = false
       const begin = Effect.sync(() => {

@@ -281,27 +281,41 @@ describe("whoever asks for changes", () => {
       }
     }).pipe(Effect.provide(TestContext.TestContext), Effect.runPromise))
 
-  test("waits beside however many accounts of other networks: where there is no room, the oldest wait of the network with most ends", () =>
+  test("waits beside however many accounts of other networks: the oldest wait of one that has many more ends, and comes back only when one is over", () =>
     Effect.gen(function*() {
       const changes = at(7, yield* Effect.clock)
       const ended: Array<string> = []
       const begin = (name: string, account: number, address: string) =>
         Effect.fork(Effect.map(changes.read(asked(7, account), { ...quiet, forMs: 2_500, address }), (page) => {
-          expect(page).toEqual({ told: [], throughSequence: 7, hasMore: false })
-          ended.push(name)
+          if ("without" in page) expect(page).toEqual({ without: "room", of: "venue" })
+          else expect(page).toEqual({ told: [], throughSequence: 7, hasMore: false })
+          ended.push("without" in page ? `${name} is refused` : name)
         }))
       // Each account has its own address, and all of them are of one customer.
-      yield* begin("alone", 9, "192.0.2.1")
-      for (const account of [0, 1]) yield* begin(`of many ${account}`, account, `2001:db8:1:${account}::/64`)
+      const many = (account: number) => begin(`of many ${account}`, account, `2001:db8:1:${account}::/64`)
+      for (const account of [0, 1, 2]) yield* many(account)
       yield* Effect.yieldNow()
       expect([changes.waiting, ended]).toEqual([3, []])
-      yield* begin("of many 2", 2, "2001:db8:1:2::/64")
+      // One more of the network that has all of them would only take another's place.
+      yield* many(3)
       yield* TestClock.adjust(1)
-      expect([changes.waiting, ended]).toEqual([3, ["of many 0"]])
-      yield* begin("a newcomer", 3, "192.0.2.2")
+      expect([changes.waiting, ended.splice(0)]).toEqual([3, ["of many 3 is refused"]])
+      yield* begin("a newcomer", 8, "192.0.2.2")
       yield* TestClock.adjust(1)
-      expect([changes.waiting, ended]).toEqual([3, ["of many 0", "of many 1"]])
+      expect([changes.waiting, ended.splice(0)]).toEqual([3, ["of many 0"]])
+      // Who has ended for the newcomer asks again at once; and a third network would have no more than it takes.
+      yield* many(0)
+      yield* begin("another newcomer", 9, "192.0.2.3")
+      yield* TestClock.adjust(1)
+      expect([changes.waiting, ended.splice(0)]).toEqual([3, ["of many 0 is refused", "of many 1"]])
+      yield* begin("a third newcomer", 7, "192.0.2.4")
+      yield* TestClock.adjust(1)
+      expect([changes.waiting, ended.splice(0)]).toEqual([3, ["a third newcomer is refused"]])
       yield* TestClock.adjust(2_500)
-      expect([changes.waiting, ended.length]).toEqual([0, 5])
+      expect([changes.waiting, ended.splice(0).length]).toEqual([0, 3])
+      // What has ended holds no place.
+      for (const account of [0, 1, 2]) yield* many(account)
+      yield* TestClock.adjust(1)
+      expect([changes.waiting, ended]).toEqual([3, []])
     }).pipe(Effect.provide(TestContext.TestContext), Effect.runPromise))
 })

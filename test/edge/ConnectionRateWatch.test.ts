@@ -17,9 +17,13 @@ const warning = (came: number): string =>
   `true ${came} connections were opened within 10 s, and 3 are open: whoever wants to connect waits for these. `
   + "A firewall or a proxy has to limit them: see OPERATIONS, Floods of new connections"
 
-test("a flood is told at once, and once a minute while it lasts", () => {
+test("a flood is told at its second check, and once a minute while it lasts", () => {
   const look = watch()
   expect(look(10, 1_000)).toEqual([])
+  // All clients connect again after a restart.
+  expect(look(10, 9_000)).toEqual([])
+  expect(look(10, 1_000)).toEqual([])
+  expect(look(10, 1_001)).toEqual([])
   expect(look(10, 1_001)).toEqual([warning(1_001)])
   for (let second = 10; second < 60; second += 10) expect(look(10, 4_000)).toEqual([])
   expect(look(10, 4_000)).toEqual([warning(4_000)])
@@ -28,5 +32,6 @@ test("a flood is told at once, and once a minute while it lasts", () => {
 test("a check that comes late takes what came for what it is a second", () => {
   const look = watch()
   expect(look(40, 4_000)).toEqual([])
+  expect(look(20, 2_001)).toEqual([])
   expect(look(20, 2_001)).toHaveLength(1)
 })

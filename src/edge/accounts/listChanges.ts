@@ -79,7 +79,7 @@ const Query = Schema.Struct({
   waitMs: Fields.optional(WaitText).annotations({
     description: "For how long the answer waits where nothing has changed, in milliseconds, 0..30000; 0 when absent. Four requests of an "
       + "account may wait at once; keys that only read leave one of these to who may trade. Where too many wait in all, an answer may come "
-      + "early, without events."
+      + "early, without events, and whoever's network has most of them is refused (503, with `Retry-After`)."
   })
 })
 

@@ -197,7 +197,9 @@ const dispatch = (application: Application, { body, head, request, target }: Exc
     whenGone: (then) => {
       const { socket } = request
       const closed = (): void => then()
-      socket.once("close", closed)
+      // Who asks only later whether the client has gone is told of one that had gone before.
+      if (socket.destroyed) queueMicrotask(closed)
+      else socket.once("close", closed)
       return () => void socket.off("close", closed)
     }
   }, reply)
