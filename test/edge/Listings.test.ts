@@ -2,7 +2,9 @@
 import { describe, expect, test } from "vitest"
 import * as Ids from "../../src/domain/Ids.js"
 import * as Cursor from "../../src/edge/http/Cursor.js"
+import type { Response } from "../../src/edge/http/Listener.js"
 import { parameters } from "../engine/drive.js"
+import * as Fake from "./FakeVenue.js"
 import { LiveVenue, marketId, type Trader } from "./LiveVenue.js"
 
 interface Listing {
@@ -186,4 +188,14 @@ test("orders by time are looked at in slices: as they were when it began, judged
   await venue.place(alice)
   expect(sliced).toBe(true)
   expect((await listing).map((order: { readonly id: string }) => order.id)).toEqual(placed.slice(0, 500))
+  // Nothing more is looked at for a client that leaves meanwhile, whom no answer reaches.
+  const framed = Fake.request({ target: "/v2/orders?since=1&status=canceled&limit=500", key: alice.key })
+  const left = new Promise<Response>((resolve) => {
+    const whenGone = (then: () => void): () => void => {
+      void Promise.resolve().then(then)
+      return () => {}
+    }
+    venue.application.handle({ ...framed, whenGone }, resolve)
+  })
+  expect((await left).status).toBe(503)
 })

@@ -133,6 +133,17 @@ test("whoever answers later hears that the client has gone", async () => {
   await expect(heard).resolves.toBeUndefined()
 })
 
+test("whoever asks only once the client has gone hears of it too", async () => {
+  const heard = new Promise<void>((resolve) => {
+    void serve({ ...Fake.make().application, handle: ({ whenGone }) => void whenGone!(() => void whenGone!(resolve)) })
+      .then(({ port }) => {
+        const socket = Net.connect(port, "127.0.0.1", () => socket.end("GET /v2/time HTTP/1.1\r\nhost: x\r\n\r\n"))
+        socket.on("error", () => {})
+      })
+  })
+  await expect(heard).resolves.toBeUndefined()
+})
+
 test("whoever has answered hears nothing any more of the client's going", async () => {
   const heard: Array<string> = []
   const { port } = await serve({
