@@ -71,7 +71,7 @@ describe("a run", () => {
     let sequence = 0
     let ready = false
     const puts: Array<string> = []
-    const request = { seed: "12", profile: "crash", steps: 3, options } as const
+    const request = { seed: "14", profile: "crash", steps: 3, options } as const
     const report = Simulation.run({
       ...request,
       record: true,

@@ -650,7 +650,7 @@ export const waitsOfAccount: Failure = {
   retryAfterSeconds: 1
 }
 
-/** More requests for changes need the journal, or streams of their own, than the venue has room for. */
+/** More requests for changes wait, or need the journal or streams of their own, than the venue has room for. */
 export const changesBusy: Failure = {
   description: {
     ...Refusal.describe(Refusal.Refusal.inboxFull),
