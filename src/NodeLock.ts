@@ -16,13 +16,16 @@ export interface Taken {
 /** A value that distinguishes a file from every other one that is open or has a name. */
 export const identityOf = ({ dev, ino }: fs.BigIntStats): string => `${dev}/${ino}`
 
-/** Locks an empty file, which is created with a mode where there is none. Throws what `isHeld` and `isSpoiled` tell, or a system error. */
-export const take = (file: string, mode?: number): Taken => {
+/**
+ * Locks an empty file, which is created with a mode where there is none, and waits at most so long for whoever holds it, ms. Throws what
+ * `isHeld` and `isSpoiled` tell, or a system error.
+ */
+export const take = (file: string, mode?: number, waitMs = 0): Taken => {
   NodePrivateFile.create(file, mode)
   // SQLite would open a file that cannot be written for reading, where an exclusive lock is a shared one: it excludes nobody.
   fs.accessSync(file, fs.constants.W_OK)
   const identity = identityOf(fs.statSync(file, { bigint: true }))
-  const database = new SqliteDatabase(file, { timeout: 0 })
+  const database = new SqliteDatabase(file, { timeout: waitMs })
   try {
     // A rollback journal would be another file, for which a full disk has no room. Nothing is ever written to the database.
     database.pragma("journal_mode = MEMORY")

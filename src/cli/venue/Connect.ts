@@ -4,7 +4,6 @@
  */
 import * as HttpClient from "@effect/platform/HttpClient"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
-import SqliteDatabase from "better-sqlite3"
 import * as Clock from "effect/Clock"
 import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
@@ -14,6 +13,7 @@ import { createHash } from "node:crypto"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import * as NodeDirectory from "../../NodeDirectory.js"
+import * as NodeLock from "../../NodeLock.js"
 import { readKeys, type StoredKey } from "../../client/ccxt/NodeKeyFile.js"
 import { AgentConnect, Exchanged } from "../../edge/identity/agentConnect.js"
 import * as Http from "./Http.js"
@@ -94,10 +94,8 @@ const turnMs = 5_000
 export const put = (file: string, key: StoredKey): Effect.Effect<void, NoFile> =>
   Effect.try({
     try: () => {
-      const turn = new SqliteDatabase(`${file}.lock`, { timeout: turnMs })
+      const turn = NodeLock.take(`${file}.lock`, undefined, turnMs)
       try {
-        turn.pragma("journal_mode = MEMORY")
-        turn.exec("BEGIN EXCLUSIVE")
         const others = readKeys(file).filter(({ name, url }) => url !== key.url || name !== key.name)
         const unfinished = `${file}.tmp`
         // Nobody else may write it now: what is there was left behind by a program that was killed. A file of its name that is there all
@@ -110,7 +108,7 @@ export const put = (file: string, key: StoredKey): Effect.Effect<void, NoFile> =
         })
         fs.renameSync(unfinished, file)
       } finally {
-        turn.close()
+        turn.release()
       }
     },
     catch: (cause) => new NoFile({ text: `${file} cannot be written: ${String(cause)}` })
