@@ -19,7 +19,7 @@ const Count = Schema.Int.pipe(Schema.between(1, most))
 /** A number that may be 0: for nothing kept, or for no limit. */
 const CountOrNone = Schema.Int.pipe(Schema.between(0, most))
 /** Times, sums and lengths take no room by themselves. */
-const Whole = Schema.Int.pipe(Schema.nonNegative())
+export const Whole = Schema.Int.pipe(Schema.nonNegative())
 
 const optional = <A>(schema: Schema.Schema<A>) => Schema.optionalWith(schema, { exact: true })
 

@@ -26,7 +26,7 @@ import * as Block from "../../journal/Block.js"
 import type { Section, Snapshot } from "../../journal/SnapshotStore.js"
 import { versions } from "../../sequencer/Versions.js"
 import { inLine } from "../Visible.js"
-import { Bounds, TableSize } from "./Bounds.js"
+import { Bounds, TableSize, Whole } from "./Bounds.js"
 
 /** Another version of the program made the bundle, with other rules or another format: the bundle itself is intact. */
 export class OtherVersion extends Error {
@@ -42,7 +42,6 @@ export class Damaged extends Error {
 }
 
 const Digest = Schema.String.pipe(Schema.pattern(Ids.sha256Pattern))
-const Whole = Schema.Int.pipe(Schema.nonNegative())
 const Positive = Schema.Int.pipe(Schema.positive())
 
 /** The file's description of itself. Digests are lowercase hex; sequences are inclusive. */
