@@ -15,6 +15,7 @@ import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { refusedCode } from "../../src/operations/Outcome.js"
 import type { Decided, DecodedEvent } from "../../src/sequencer/Feed.js"
 import { type Announced, parametersFrom } from "./Announced.js"
+import { difference } from "./Difference.js"
 import * as FedBook from "./FedBook.js"
 import type { Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
@@ -284,9 +285,13 @@ const turnedAwayVerdict = ({ answered, atEpochMs, command, sequence }: Taken, mo
     : command.kind === "AmendOrder"
     ? [model.orders.get(command.orderNumber)?.market ?? -1]
     : []
-  return markets.some((market) => model.isBeingCleared(market) || model.comesToBeCleared(market, atEpochMs))
-    ? holds
-    : broken(`a ${command.kind} was turned away behind record ${sequence}, and nothing there lies beyond the edge of its band`)
+  const cleared = markets.filter((market) => model.isBeingCleared(market) || model.comesToBeCleared(market, atEpochMs))
+  if (cleared.length === 0) {
+    return broken(`a ${command.kind} was turned away behind record ${sequence}, and nothing there lies beyond the edge of its band`)
+  }
+  // The request of a single order has named its market itself.
+  const named = markets.length === 1 ? undefined : [...new Set(cleared)]
+  return difference(`a ${command.kind} that was turned away behind record ${sequence}, whose markets`, answered.markets, named)
 }
 
 export const band: Property<State> = {

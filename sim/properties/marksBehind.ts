@@ -13,6 +13,7 @@ import { isSet } from "../../src/operations/accounts/AutoClose.js"
 import type { Command } from "../../src/operations/Operations.js"
 import { isLive, waitsForMark } from "../model/NaiveRisk.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
+import { difference } from "./Difference.js"
 import type { Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 import { type Taken, Undurable } from "./Undurable.js"
@@ -47,10 +48,22 @@ export const awaited = ({ atEpochMs, command }: Pick<Taken, "atEpochMs" | "comma
   return placesOf(command, model).find((market) => markets[market] !== undefined && waitsForMark(markets[market], atEpochMs, "orders"))
 }
 
+/** Checks that the refusal of a batch names the markets whose marks it waits for: the others' orders could be sent apart. */
+const named = ({ answered, atEpochMs, command, sequence }: Taken, model: NaiveVenue): Verdict => {
+  if (answered === undefined || command.kind !== "PlaceOrders" || command.entries.length === 1) return holds
+  const waiting = command.entries.map(({ market }) => market).filter((market) =>
+    model.markets[market] !== undefined && waitsForMark(model.markets[market], atEpochMs, "orders")
+      && !model.isBeingCleared(market) && !model.comesToBeCleared(market, atEpochMs)
+  )
+  return difference(`a batch that was turned away behind record ${sequence}, whose markets`, answered.markets, [...new Set(waiting)])
+}
+
 const judge = (taken: Taken, model: NaiveVenue): Verdict => {
   const { answered, command: { kind }, sequence } = taken
   if (answered !== undefined && answered.refusal !== Refusal.markBehind) return holds
   const market = awaited(taken, model) ?? none
+  const told = named(taken, model)
+  if (told !== undefined) return told
   if (answered === undefined) {
     return market === none ? holds : broken(`a ${kind} was decided behind record ${sequence}, and the mark of market ${market} is behind`)
   }

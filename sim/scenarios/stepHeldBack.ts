@@ -35,6 +35,18 @@ const turnedAway = (stage: Stage, who: Somebody, market: Parameters, resting: st
   stage.is("what a preview says", [accepted, refusal.rejectionGuard], [false, "mark_behind"])
 }
 
+/** A batch is turned away whole for the last of its markets, which alone is named. */
+const batchTurnedAway = (stage: Stage, who: Somebody, markets: ReadonlyArray<Parameters>): void => {
+  const wishes = markets.map((market) =>
+    ({ market, side: "buy", type: "limit", priceAtoms: 900, quantityAtoms: 1, clientOrderId: `of-${market.baseAsset}` }) as const
+  )
+  const [answer] = stage.answersTogether([{ ...Calls.placeBatch(who, "both", "both", wishes), persistent: false }])
+  const { rejectionGuard, safeMessage } = answer!.json as { readonly [name: string]: string }
+  stage.is("the batch", [answer!.status, rejectionGuard], [503, isHeld.rejectionGuard])
+  const named = markets.map(({ marketId }) => safeMessage!.includes(marketId))
+  stage.is("which markets its refusal names", named, markets.map((market) => market === markets.at(-1)))
+}
+
 export const stepHeldBack: Scenario = {
   name: "step-held-back",
   what: "a step of the index waits for confirmation, and two accounts of one owner would trade at the mark of before",
@@ -49,6 +61,7 @@ export const stepHeldBack: Scenario = {
     const own = stage.buy(shell!, market, { size: 1, price: 700 })
     stage.is("a step of a fifth", stage.index(market, 800).status, 400)
     turnedAway(stage, shell!, market, String(own["orderId"]))
+    batchTurnedAway(stage, friend!, [other, market])
     stage.cancel(maker, market, first!)
     stage.deal(friend!, maker, other, 1, 1_000)
     // A sample near the index ends the wait.

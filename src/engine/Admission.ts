@@ -11,6 +11,7 @@ import type { Declaration, Share } from "../operations/Operation.js"
 import { type Command, isFenceable, of, type Outcome, outcomesOf, refuse } from "../operations/Operations.js"
 import type { ShownTicket } from "./identity/Tickets.js"
 import { admitBy } from "./Deciders.js"
+import { marketsRefusing } from "./orders/Deciding.js"
 import { isKeyFenced } from "./orders/Fences.js"
 import { readCancels, readPlacement } from "./orders/ReadAhead.js"
 import { roomBeyondPart } from "./orders/Reducing.js"
@@ -39,7 +40,10 @@ export const admit = (state: State, command: Command, atEpochMs: number, shown?:
   if (found !== undefined) return found
   if (state.halted && declaration.underHalt === "refused") return refuse(Refusal.engineHalted, state.sequence, atEpochMs)
   const refusal = admitBy(state, command, atEpochMs)
-  if (refusal !== Refusal.none) return refuse(refusal, state.sequence, atEpochMs)
+  if (refusal !== Refusal.none) {
+    const markets = command.kind === "PlaceOrders" ? marketsRefusing(state, command, refusal, atEpochMs) : undefined
+    return { ...refuse(refusal, state.sequence, atEpochMs), ...(markets === undefined ? undefined : { markets }) }
+  }
   const roomless = refusesKey(state, command, declaration, atEpochMs)
   if (state.capacity.reached !== undefined) markRoom(state, state.capacity.reached, declaration.share(command as never), roomless)
   return roomless === Refusal.none ? undefined : refuse(roomless, state.sequence, atEpochMs)

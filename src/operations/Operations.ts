@@ -170,6 +170,8 @@ export interface Outcome {
   readonly atEpochMs: number
   /** The refusal of the whole command without a record, which is never remembered; 0 otherwise. */
   readonly refusal: Refusal
+  /** The markets because of which a command of several entries was refused without a record; absent where it was for another reason. */
+  readonly markets?: ReadonlyArray<number>
   /** Whether this is the remembered decision of an earlier command with the same key and body. */
   readonly replayed: boolean
   readonly entries: ReadonlyArray<EntryOutcome>

@@ -803,3 +803,25 @@ test("what is nearly right is refused with what would be, and a bound below zero
   const told = { limit: "-5.000000", nearest: "0.250", safeMessage: Refusal.backingBelowZero }
   expect([outcomes[0], compatible, compatible.info]).toMatchObject([told, told, told])
 })
+
+test("a batch that is turned away for one market is told which, and one of the others is taken", async () => {
+  const at = await bench()
+  const held = "EEE-USDC-PERP"
+  await at.operator("PUT", `/v1/operator/markets/${held}`, putBody)
+  await at.operator("PUT", `/v1/operator/markets/${held}/index-price`, { price: "5.0" })
+  for (const status of ["backfilling", "open"]) await at.operator("PUT", `/v1/operator/markets/${held}/status`, { status })
+  await at.operator("PUT", `/v1/operator/markets/${held}/index-price`, { price: "6.0" })
+  const of = (market: string, clientOrderId: string) => order(at.alice, { marketId: market, price: "5.0", quantity: "0.100", clientOrderId })
+  const batch = (...markets: ReadonlyArray<string>) =>
+    post(at, "/v1/orders/batch", { orders: markets.map((market, index) => of(market, `of-${index}`)) })
+  const { safeMessage } = Refusal.describe(Refusal.Refusal.markBehind)
+  expect(await batch(marketId, held)).toMatchObject({
+    httpStatus: 503,
+    rejectionGuard: "mark_behind",
+    safeMessage: `${safeMessage} The batch waits for ${held}.`
+  })
+  expect(await batch(held), "one order").toMatchObject({ httpStatus: 503, safeMessage })
+  expect(await post(at, "/v2/orders", [compat({ price: 5, amount: 0.1 }), compat({ price: 5, amount: 0.1, symbol: "EEE/USDC:USDC" })]))
+    .toMatchObject({ httpStatus: 503, message: expect.stringContaining(held), info: { safeMessage: expect.stringContaining(held) } })
+  expect((await batch(marketId)).outcomes[0]).toMatchObject({ accepted: true })
+})

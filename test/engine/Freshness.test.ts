@@ -405,6 +405,22 @@ describe("a market whose index has moved and whose mark has not", () => {
     expect(withdrawal(driver, one)).toBe(Refusal.none)
   })
 
+  test("is named to a batch that it turns away, with the others that do, once", () => {
+    const { driver, one } = begin()
+    driver.market(free("CCC", { indexStepMaxBps: 500, indexStaleMs: 10_000 }), 1000)
+    driver.mark()
+    const named = (...markets: ReadonlyArray<number>) => {
+      const outcome = driver.run(driver.placement(one, ...markets.map((market) => ({ market, quantityAtoms: 1 }))))
+      return [outcome.refusal, outcome.markets]
+    }
+    expect(sample(driver, 800, 100)).toBe(Refusal.indexPriceHeld)
+    expect(named(1, 0, 0)).toEqual([Refusal.markBehind, [0]])
+    expect(named(0), "a single order names its market itself").toEqual([Refusal.markBehind, undefined])
+    expect(named(1, 2)).toEqual([Refusal.none, undefined])
+    driver.ask({ kind: "SetIndexPrice", idempotencyKey: "", market: 2, priceAtoms: 800, sourceEpochMs: driver.atEpochMs })
+    expect(named(2, 1, 0)).toEqual([Refusal.markBehind, [2, 0]])
+  })
+
   test.each([
     ["by as much as its margins have between them, and its band", 965, Refusal.none],
     ["by more", 964, Refusal.markBehind],

@@ -215,7 +215,10 @@ export class Call {
   failedWhole(outcome: Outcome): boolean {
     if (outcome.refusal === Refusal.none) return false
     const { request: { ticketOf }, services: { state } } = this
-    this.fail(ticketOf === undefined ? Errors.refused(outcome.refusal) : refusedTicket(state, ticketOf.apiKey, outcome.refusal))
+    const { markets, refusal } = outcome
+    if (markets !== undefined) {
+      this.fail(Errors.refusedForMarkets(refusal, markets.map((market) => state.market(market).parameters.marketId)))
+    } else this.fail(ticketOf === undefined ? Errors.refused(refusal) : refusedTicket(state, ticketOf.apiKey, refusal))
     return true
   }
 

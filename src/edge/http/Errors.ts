@@ -84,6 +84,12 @@ export const refused = (refusal: Refusal.Refusal, comparison?: Comparison): Fail
   return message === undefined ? { description, comparison } : { description, comparison, message }
 }
 
+/** The refusal of a batch as a whole because of some of its markets, which the message names: the others could be sent without them. */
+export const refusedForMarkets = (refusal: Refusal.Refusal, marketIds: ReadonlyArray<string>): Failure => {
+  const { description } = refused(refusal)
+  return { description, message: `${description.safeMessage} The batch waits for ${marketIds.join(", ")}.` }
+}
+
 /** The request breaks the contract; `message` names the first offending part and echoes nothing. */
 export const invalidRequest = (message: string): Failure => ({ description: invalid, message })
 

@@ -44,6 +44,11 @@ export const submit = (
   Submission.submit(call, admitted, { kind: "PlaceOrders", operation, entries: prepared.map(({ entry }) => entry), connection }, answer)
 }
 
+/** What a batch's description says of the one refusal of a market that is no entry's own. */
+export const batchWaits = "While a market's mark is behind (`mark_behind`), or what its band has left behind is being cancelled "
+  + "(`overloaded`), nothing is decided of a batch with an order there: the whole is answered 503 without a record, and `safeMessage` "
+  + "names those markets. Repeat it with the same key, or send the others' orders apart under another one."
+
 /** The answer to an order that was accepted. */
 type Accepted = (market: Market.Parameters, decided: OrderDecided, outcome: Outcome) => string
 

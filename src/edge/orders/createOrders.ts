@@ -103,7 +103,8 @@ export const createOrders = Route.hot({
     .setPayload(CreateOrdersBody)
     .addSuccess(CreateOrdersResult)
     .addError(Failures.compat(Failures.placement))
-    .annotate(OpenApi.Summary, "Place 1..32 limit orders in one writer turn"),
+    .annotate(OpenApi.Summary, "Place 1..32 limit orders in one writer turn")
+    .annotate(OpenApi.Description, Placing.batchWaits),
   example: { target: "/v2/orders", body: [NewCompatOrder.example("grid-45")] },
   unsupported: NewCompatOrder.unsupportedMember,
   feed: (into, body) => feedList(into, NewCompatOrder.createEntryShape, body),

@@ -106,7 +106,8 @@ export const placeOrderBatch = Route.hot({
     .setPayload(PlaceBatchBody)
     .addSuccess(PlaceBatchResult)
     .addError(Failures.native(Failures.command, 404))
-    .annotate(OpenApi.Summary, "Place 1..32 orders of one account in one writer turn"),
+    .annotate(OpenApi.Summary, "Place 1..32 orders of one account in one writer turn")
+    .annotate(OpenApi.Description, Placing.batchWaits),
   example: { target: "/v1/orders/batch", body: { orders: [NewOrder.example("grid-43")] } },
   decode,
   feed: feeds(batchShape),

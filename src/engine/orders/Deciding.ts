@@ -63,6 +63,18 @@ const refusesMarket = (state: State, market: number, atEpochMs: number): Refusal
   return waitsForMark(found, atEpochMs) ? Refusal.markBehind : Refusal.none
 }
 
+/** The markets, each once, because of which a placement of several entries has this refusal; undefined where it has another reason. */
+export const marketsRefusing = (
+  state: State,
+  { entries }: PlaceOrders,
+  refusal: Refusal,
+  atEpochMs: number
+): ReadonlyArray<number> | undefined => {
+  if (entries.length === 1) return undefined
+  const refusing = entries.map(({ market }) => market).filter((market) => refusesMarket(state, market, atEpochMs) === refusal)
+  return refusing.length === 0 ? undefined : [...new Set(refusing)]
+}
+
 export const deciders: Deciders<"orders"> = {
   PlaceOrders: {
     admit: (state, command, atEpochMs) => {

@@ -98,7 +98,7 @@ export const ofGuard: Readonly<Record<Guard, string>> = {
   mark_behind:
     "Wait a second and repeat the same request with the same key: the index has moved, or a large step of it waits until other samples "
     + "confirm it (`held` in the market's stats), and nothing is traded or withdrawn at the mark of before. Cancels go on. "
-    + "A batch waits for each of its markets: send those that stand still apart. "
+    + "A batch waits for each of its markets; `safeMessage` names those that it waits for: send the others' orders apart. "
     + "If it lasts, the venue's clock is behind its records: ask the operator.",
   connection_limit: "End one of the account's connections that cancel their orders, or connect without.",
   passkey_registration_invalid: "Ask for options anew, and send what the browser makes of those.",
