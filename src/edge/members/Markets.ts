@@ -3,7 +3,9 @@ import type { Said } from "./Said.js"
 
 export const markets: Said = {
   "MarketSnapshot.status":
-    "`open`, `paused`, `cancel_only`, `reduce_only` or `halted`; `draft` and `backfilling` are not shown to the public.",
+    "`open`, `paused`, `cancel_only`, `reduce_only` or `halted`; `draft` and `backfilling` are not shown to the public. A market is "
+    + "`halted` by its operator, as it is delisted, or by itself, where nobody is left to close a liquidated position against: then its "
+    + "liquidations have a step `exhausted`.",
   "MarketDetails.status": "The same as the snapshot's.",
   "Delisting.state": "How far the delisting has come.",
   markets: "The markets.",

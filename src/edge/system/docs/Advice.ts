@@ -70,6 +70,8 @@ export const ofGuard: Readonly<Record<Guard, string>> = {
   open_order_limit: "Cancel some of the account's orders in this market first.",
   position_limit: "Order `nearest` at most: positions and open orders of a side may come to `limit`.",
   market_not_accepting: "Wait: `actual` is the market's status, or `reduce_only` while an open market's index is stale. "
+    + "One that is `halted` may have halted itself, for want of anybody to close a liquidated position against: a step `exhausted` in "
+    + "`GET /v1/markets/{marketId}/liquidations` tells. "
     + "Between sessions `limit` is when the market opens, and `actual` the time of the decision (epoch ms). Cancels work.",
   session_cutoff: "Only reduce until the session has ended.",
   no_liquidity: "Nobody is on the other side at this price; place a limit order, or take `nearest` as the worst price.",
