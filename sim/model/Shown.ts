@@ -62,6 +62,12 @@ export const balance = (model: NaiveVenue, index: number, now = model.atEpochMs)
   }
 }
 
+/** The same as read: with whether the account is under liquidation, which streams do not tell. */
+export const balanceRead = (model: NaiveVenue, index: number, now = model.atEpochMs): Members => ({
+  ...balance(model, index, now),
+  ...(model.accounts[index]!.liquidation === undefined ? {} : { underLiquidation: true })
+})
+
 /** The balance in the unified shape. */
 export const compatBalance = (model: NaiveVenue, index: number, now = model.atEpochMs): Members => {
   const { available, equity } = balanceAtoms(model, index, now)
@@ -72,7 +78,7 @@ export const compatBalance = (model: NaiveVenue, index: number, now = model.atEp
     free: { USDC: free },
     used: { USDC: used },
     total: { USDC: total },
-    info: balance(model, index, now)
+    info: balanceRead(model, index, now)
   }
 }
 

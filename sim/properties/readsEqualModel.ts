@@ -249,7 +249,7 @@ const growingVerdict = (what: string, reading: Reading, expected: (reading: Read
 
 /** Answers that depend on the time: on whether an index is fresh now, and on how far the running funding interval is. */
 const timed: Readonly<Record<string, (reading: Reading, now: number) => unknown>> = {
-  getBalance: ({ call, model }, now) => Shown.balance(model, call.account, now),
+  getBalance: ({ call, model }, now) => Shown.balanceRead(model, call.account, now),
   getCompatBalance: ({ call, model }, now) => Shown.compatBalance(model, call.account, now),
   getStats: ({ market, model }, now) => Shown.stats(model, market!, now),
   getCompatStats: ({ market, model }, now) => Shown.compatStats(model, market!, now),

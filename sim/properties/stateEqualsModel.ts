@@ -64,6 +64,7 @@ const balanceVerdict = (view: BalanceView, account: NaiveAccount, model: NaiveVe
     ["unrealised PnL", BigInt(view.unrealizedPnlAtoms), margin.unrealizedPnl],
     ...marginPairs(view, margin),
     ["withdrawable", BigInt(view.withdrawableAtoms), model.isStuck(account) ? 0n : freeOf(margin)],
+    ["under liquidation", view.isUnderLiquidation, account.liquidation !== undefined],
     ["last sequence", view.lastSequence, account.lastSequence]
   ])
 }

@@ -223,6 +223,8 @@ export interface BalanceView {
   readonly availableAtoms: number
   /** The available amount, but 0 while the account has a position in a market that is not live. */
   readonly withdrawableAtoms: number
+  /** Whether it is under liquidation. No record of the account need begin or end that: a mark may. */
+  readonly isUnderLiquidation: boolean
   /** The last record that changed this account. */
   readonly lastSequence: number
 }

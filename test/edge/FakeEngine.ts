@@ -125,6 +125,7 @@ const balance: Omit<BalanceView, "account" | "accountId"> = {
   orderLossAtoms: 0,
   availableAtoms: 0,
   withdrawableAtoms: 0,
+  isUnderLiquidation: true,
   lastSequence: 1
 }
 

@@ -282,6 +282,38 @@ describe("an account under its maintenance margin", () => {
     expect(driver.engine.occupancy.underLiquidation).toBe(1)
   })
 
+  test("is told so until it is over, has what rests cancelled within a second, and closes with immediate orders", () => {
+    const { driver, other } = begin()
+    const account = driver.account(usdc(100))
+    hold(driver, account, other, 10_000)
+    const isUnder = (whose = account) => driver.engine.balance(whose).isUnderLiquidation
+    const close = (quantityAtoms: number, timeInForce: Order.TimeInForce) =>
+      driver.place(account, { side: Order.sell, priceAtoms: 941, quantityAtoms, timeInForce, reduceOnly: true })
+    const second = (): void => {
+      driver.atEpochMs += 1000
+      next(driver)
+    }
+    expect(isUnder()).toBe(false)
+    // Equity is 41 for 47 of maintenance margin, and nobody bids.
+    driver.index(0, 941)
+    expect([isUnder(), isUnder(other)]).toEqual([true, false])
+    second()
+    for (let times = 0; times < 3; times++) {
+      const resting = close(10_000, Order.gtc)
+      expect(resting.status).toBe(Order.open)
+      second()
+      expect(driver.engine.findOrder(account, resting.orderNumber)).toMatchObject({ cancelReason: Order.CancelReason.liquidation })
+      expect(isUnder()).toBe(true)
+    }
+    driver.place(driver.account(rich), { priceAtoms: 941, quantityAtoms: 5_000 })
+    expect(close(5_000, Order.ioc)).toMatchObject({ filledAtoms: 5_000 })
+    expect(isUnder(), "healthy, and not looked at yet").toBe(true)
+    second()
+    expect(isUnder()).toBe(false)
+    expect(quantityOf(driver, account)).toBe(5_000)
+    expect(named(driver, "LiquidationEnded")).toHaveLength(1)
+  })
+
   test("has its orders cancelled first, those that reduce too", () => {
     const { driver, other } = begin()
     const account = driver.account(usdc(101))
@@ -314,6 +346,7 @@ describe("an account under its maintenance margin", () => {
     ])
     expect(driver.engine.balance(account)).toMatchObject({ equityAtoms: 0, collateralAtoms: 0 })
     expect(quantityOf(driver, fund(driver))).toBe(3_174)
+    expect(driver.engine.balance(fund(driver)).isUnderLiquidation, "it unwinds, and is not liquidated").toBe(false)
     expect(quantityOf(driver, other)).toBe(-3_174)
     expect(driver.engine.state.openOrders).toBe(0)
     expect(Invariants.firstBroken(driver.engine.state)).toBeUndefined()

@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { isoTime } from "../../domain/IsoTime.js"
 import * as Units from "../../domain/Units.js"
-import type { Reads } from "../../engine/Reads.js"
+import type { BalanceView, Reads } from "../../engine/Reads.js"
 import * as Example from "../http/Example.js"
 import { json } from "../http/Executor.js"
 import * as Failures from "../http/Failures.js"
@@ -28,6 +28,7 @@ export const Balance = Schema.Struct({
   ...Fields.pairedSigned("orderLoss"),
   ...Fields.pairedSigned("available"),
   ...Fields.paired("withdrawable"),
+  underLiquidation: Fields.optional(Schema.Literal(true)),
   lastSequence: Fields.Sequence,
   journalSequence: Fields.Sequence
 }).annotations({ identifier: "AccountBalance" })
@@ -46,28 +47,34 @@ const CompatBalance = Schema.Struct({
 }).annotations({ identifier: "CompatBalance" })
 type CompatBalance = typeof CompatBalance.Type
 
+const balanceOf = (state: Reads, view: BalanceView): Balance => ({
+  version: "external-account-balance/v1",
+  accountId: view.accountId,
+  asset: "USDC",
+  ...money("collateral", view.collateralAtoms),
+  ...money("equity", view.equityAtoms),
+  ...money("marginEquity", view.marginEquityAtoms),
+  ...money("unrealizedPnl", view.unrealizedPnlAtoms),
+  ...money("initialMargin", view.initialMarginAtoms),
+  ...money("maintenanceMargin", view.maintenanceMarginAtoms),
+  ...money("orderLoss", view.orderLossAtoms),
+  ...money("available", view.availableAtoms),
+  ...money("withdrawable", view.withdrawableAtoms),
+  lastSequence: view.lastSequence,
+  journalSequence: state.sequence
+})
+
 /**
  * An account's money as of the last record or, if given, a later time: when a feed falls silent, money becomes unavailable for
- * withdrawal without any record.
+ * withdrawal without any record. This is what a stream tells: it would not tell when a liquidation has ended with a mark alone.
  */
-export const balance = (state: Reads, account: number, nowEpochMs?: number): Balance => {
+export const balance = (state: Reads, account: number, nowEpochMs?: number): Balance =>
+  balanceOf(state, state.balance(account, nowEpochMs))
+
+/** The same for whoever reads it, with whether the account is under liquidation. */
+const balanceRead = (state: Reads, account: number, nowEpochMs: number): Balance => {
   const view = state.balance(account, nowEpochMs)
-  return {
-    version: "external-account-balance/v1",
-    accountId: view.accountId,
-    asset: "USDC",
-    ...money("collateral", view.collateralAtoms),
-    ...money("equity", view.equityAtoms),
-    ...money("marginEquity", view.marginEquityAtoms),
-    ...money("unrealizedPnl", view.unrealizedPnlAtoms),
-    ...money("initialMargin", view.initialMarginAtoms),
-    ...money("maintenanceMargin", view.maintenanceMarginAtoms),
-    ...money("orderLoss", view.orderLossAtoms),
-    ...money("available", view.availableAtoms),
-    ...money("withdrawable", view.withdrawableAtoms),
-    lastSequence: view.lastSequence,
-    journalSequence: state.sequence
-  }
+  return { ...balanceOf(state, view), ...(view.isUnderLiquidation ? { underLiquidation: true } : undefined) }
 }
 
 /** An account's money in the unified shape. Total is the equity, free what may back new orders. */
@@ -84,7 +91,7 @@ const compatBalance = (state: Reads, account: number, nowEpochMs: number): Compa
     free: { USDC: free },
     used: { USDC: used },
     total: { USDC: total },
-    info: balance(state, account, nowEpochMs)
+    info: balanceRead(state, account, nowEpochMs)
   }
 }
 
@@ -99,7 +106,7 @@ export const getBalance = Route.effect({
     .annotate(OpenApi.Summary, "Collateral, equity and margin at mark"),
   example: { target: `/v1/accounts/${Example.accountId}/balance` },
   handler: ({ now, state }) => ({ trader, path }) =>
-    withAccount(state, trader, path.accountId, (account) => Effect.succeed(balance(state, account, now())))
+    withAccount(state, trader, path.accountId, (account) => Effect.succeed(balanceRead(state, account, now())))
 })
 
 export const getCompatBalance = Route.effect({

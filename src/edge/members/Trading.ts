@@ -52,7 +52,8 @@ export const trading: Said = {
   occurredAtEpochMs: "When it happened, in milliseconds since the Unix epoch.",
   executedAtEpochMs: "When it traded, in milliseconds since the Unix epoch.",
   effectiveAtEpochMs: "When it takes effect, in milliseconds since the Unix epoch.",
-  cancelReason: "Why it was cancelled; absent or null where it was not.",
+  cancelReason: "Why it was cancelled; absent or null where it was not. An account under liquidation has all that rests cancelled "
+    + "(`liquidation`) with each look, a second apart; an immediate order still closes, where it makes nothing worse.",
   autoClose: "What closes by itself what the order opens; absent where nothing does.",
   takeProfit: "Closes at a profit, once the price that it names gets there.",
   stopLoss: "Closes at a loss, once the price that it names gets there.",
@@ -97,6 +98,9 @@ export const trading: Said = {
   maintenanceMargin: ["money", "What positions need to be kept: below it they are liquidated."],
   available: ["money", "What is left to back new orders; never below zero."],
   withdrawable: ["money", "What may be withdrawn now."],
+  underLiquidation:
+    "Present, and `true`, while the account is under liquidation: from the record on that finds it below its maintenance margin until it has "
+    + "it again, or nothing to liquidate. Only in reads of the balance; streams and changes leave it out.",
   unrealizedPnl: ["money", "Profit of the open position at mark, negative for a loss."],
   realizedPnl: ["money", "Profit of what was closed, before fees and funding, negative for a loss."],
   positions: "The open positions.",

@@ -65,6 +65,10 @@ export const run = (state: State): void => {
 /** When the next examination is due, epoch milliseconds; `Infinity` where none is. */
 export const nextEpochMs = ({ halted, liquidations }: State): number => halted ? Number.POSITIVE_INFINITY : liquidations.earliest
 
+/** Whether an account is under liquidation. The insurance fund is in the list as well, while it unwinds its positions. */
+export const isUnderLiquidation = (state: State, account: number): boolean =>
+  state.liquidations.has(account) && account !== InsuranceFund.find(state)
+
 /** Whether an account's equity covers its maintenance margin; its sums must be up to date. */
 const isHealthy = (state: State, account: number): boolean =>
   state.accounts.sumMaintenanceMargin(account) === 0 || Margin.equityOf(state, account) >= state.accounts.sumMaintenanceMargin(account)

@@ -15,6 +15,7 @@ import { Principal } from "../../operations/Header.js"
 import { oldestKept, paymentsOf } from "../FundingPayments.js"
 import type { Bracket } from "./Brackets.js"
 import { equities } from "./Equities.js"
+import { isUnderLiquidation } from "./Liquidation.js"
 import { liquidationPrice } from "./LiquidationPrice.js"
 import type { Ranking } from "./Rankings.js"
 import { long } from "./Triggers.js"
@@ -152,6 +153,7 @@ export class AccountReads extends IdentityReads {
       orderLossAtoms: orderLoss,
       availableAtoms: Withdrawable.availableAtoms(this.state, account),
       withdrawableAtoms: Withdrawable.withdrawableAtoms(this.state, account, Math.max(nowEpochMs, atEpochMs)),
+      isUnderLiquidation: isUnderLiquidation(this.state, account),
       lastSequence: accounts.lastSequence(account)
     }
   }
