@@ -3,10 +3,10 @@
  * as the price fell, each for less than the one before; have told owners that nothing could liquidate accounts that no price of the
  * market in question would have saved; and have shown orders in their books at sizes that had been reduced meanwhile.
  *
- * What has to hold: thirty seconds after the first part the whole remainder is sent at once, and parts without a fill displace nothing
- * from the published steps. An account that no price of a market saves is told the market's furthest price as its liquidation price.
- * And if a deleveraging leaves an account with a smaller position than its reduce-only order would close, the order is reduced under a
- * new book sequence.
+ * What has to hold: thirty seconds after the first part the whole remainder is sent at once, parts without a fill displace nothing from the
+ * published steps, and as long as all this lasts the account's balance says that it is under liquidation. An account that no price of a market
+ * saves is told the market's furthest price as its liquidation price. And if a deleveraging leaves an account with a smaller position than its
+ * reduce-only order would close, the order is reduced under a new book sequence.
  */
 import type { Parameters } from "../../src/domain/Market.js"
 import type { Scenario } from "./Scenario.js"
@@ -17,17 +17,20 @@ const soldByParts = (stage: Stage, maker: Somebody): void => {
   const market = stage.market("ABC", 1_000)
   const large = stage.one("large", 52_000)
   stage.deal(large, maker, market, 500, 1_000)
+  const told = (): unknown => stage.balance(large)["underLiquidation"]
   const bid = (size: number): void => void stage.buy(maker, market, { size, price: 940 })
   for (let second = 0; second <= 22; second++) {
     bid(1)
     stage.move(market, 940)
   }
   stage.is("what is left after twenty-three parts", stage.held(large, market), 477)
+  stage.is("what its balance tells of that", told(), true)
   for (let second = 23; second <= 30; second++) stage.move(market, 940)
   stage.is("steps that are published, one of them for all parts that filled nothing", stage.steps(market).length, 24)
   bid(477)
   stage.move(market, 940)
   stage.is("what is left when all is sent", stage.held(large, market), 0)
+  stage.is("what its balance tells then", told(), undefined)
 }
 
 /** Losses in a halted market and in a trading one leave no price of a third market at which the account keeps its margin. */
