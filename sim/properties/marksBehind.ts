@@ -53,7 +53,7 @@ const named = ({ answered, atEpochMs, command, sequence }: Taken, model: NaiveVe
   if (answered === undefined || command.kind !== "PlaceOrders" || command.entries.length === 1) return holds
   const waiting = command.entries.map(({ market }) => market).filter((market) =>
     model.markets[market] !== undefined && waitsForMark(model.markets[market], atEpochMs, "orders")
-      && !model.isBeingCleared(market) && !model.comesToBeCleared(market, atEpochMs)
+    && !model.isBeingCleared(market) && !model.comesToBeCleared(market, atEpochMs)
   )
   return difference(`a batch that was turned away behind record ${sequence}, whose markets`, answered.markets, [...new Set(waiting)])
 }

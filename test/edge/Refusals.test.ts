@@ -811,7 +811,8 @@ test("a batch that is turned away for one market is told which, and one of the o
   await at.operator("PUT", `/v1/operator/markets/${held}/index-price`, { price: "5.0" })
   for (const status of ["backfilling", "open"]) await at.operator("PUT", `/v1/operator/markets/${held}/status`, { status })
   await at.operator("PUT", `/v1/operator/markets/${held}/index-price`, { price: "6.0" })
-  const of = (market: string, clientOrderId: string) => order(at.alice, { marketId: market, price: "5.0", quantity: "0.100", clientOrderId })
+  const of = (market: string, clientOrderId: string) =>
+    order(at.alice, { marketId: market, price: "5.0", quantity: "0.100", clientOrderId })
   const batch = (...markets: ReadonlyArray<string>) =>
     post(at, "/v1/orders/batch", { orders: markets.map((market, index) => of(market, `of-${index}`)) })
   const { safeMessage } = Refusal.describe(Refusal.Refusal.markBehind)

@@ -68,8 +68,7 @@ const balanceOf = (state: Reads, view: BalanceView): Balance => ({
  * An account's money as of the last record or, if given, a later time: when a feed falls silent, money becomes unavailable for
  * withdrawal without any record. This is what a stream tells: it would not tell when a liquidation has ended with a mark alone.
  */
-export const balance = (state: Reads, account: number, nowEpochMs?: number): Balance =>
-  balanceOf(state, state.balance(account, nowEpochMs))
+export const balance = (state: Reads, account: number, nowEpochMs?: number): Balance => balanceOf(state, state.balance(account, nowEpochMs))
 
 /** The same for whoever reads it, with whether the account is under liquidation. */
 const balanceRead = (state: Reads, account: number, nowEpochMs: number): Balance => {

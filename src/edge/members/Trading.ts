@@ -99,8 +99,8 @@ export const trading: Said = {
   available: ["money", "What is left to back new orders; never below zero."],
   withdrawable: ["money", "What may be withdrawn now."],
   underLiquidation:
-    "Present, and `true`, while the account is under liquidation: from the record on that finds it below its maintenance margin until it has "
-    + "it again, or nothing to liquidate. Only in reads of the balance; streams and changes leave it out.",
+    "Present, and `true`, while the account is under liquidation: from the record on that finds it below its maintenance margin until it "
+    + "has that again, or holds nothing. Only in reads of the balance; streams and changes leave it out.",
   unrealizedPnl: ["money", "Profit of the open position at mark, negative for a loss."],
   realizedPnl: ["money", "Profit of what was closed, before fees and funding, negative for a loss."],
   positions: "The open positions.",
