@@ -7,7 +7,7 @@ import { insuranceFundBorn } from "../../src/domain/Ids.js"
 import { ceilDiv, maintenance, marginOf, type NaiveMargin, profitOf, trade, valueOf } from "./NaiveMoney.js"
 import type { NaiveMovement, NaivePublished, NaiveRanked, NaiveRanking, NaiveStep } from "./NaivePublished.js"
 import * as Risk from "./NaiveRisk.js"
-import { isDelisted, type NaiveAccount, type NaiveLiquidation, type NaiveMarket, type NaivePosition } from "./NaiveState.js"
+import { isDelisted, type NaiveAccount, type NaiveChange, type NaiveLiquidation, type NaiveMarket, type NaivePosition } from "./NaiveState.js"
 
 /**
  * Limits of one record: its examinations, the resting orders met after which there is no further one, and the positions deleveraged and
@@ -85,7 +85,7 @@ export interface Ground {
   /** How often positions have changed so far, for any reason. */
   readonly changes: () => number
   /** Pays money from one account to another. */
-  readonly pay: (from: NaiveAccount, to: NaiveAccount, amount: bigint, market: NaiveMarket) => void
+  readonly pay: (from: NaiveAccount, to: NaiveAccount, amount: bigint, market: NaiveMarket, cause: NaiveChange["cause"]) => void
   /** The insurance fund, which is opened if necessary. */
   readonly openFund: () => NaiveAccount
   readonly halt: (market: NaiveMarket) => void
@@ -354,7 +354,9 @@ export class NaiveLiquidations {
     const { filled, hasMetEnough, notional } = this.ground.send(account, market, position.quantity > 0 ? -size : size, Number(price))
     if (hasMetEnough) liquidation.rest = { market, size: size - filled }
     const fee = min(ceilDiv(notional * BigInt(market.parameters.liquidationFeeBps), 10_000n), max(0n, this.#margin(account).equity))
-    if (fee > 0n) this.moved("liquidation_fee", market, () => this.ground.pay(account, this.ground.openFund(), fee, market))
+    if (fee > 0n) {
+      this.moved("liquidation_fee", market, () => this.ground.pay(account, this.ground.openFund(), fee, market, "liquidation_fee"))
+    }
     // A part without a fill is published once until the position changes in another way; in the first seconds every part is.
     const isLate = atEpochMs >= liquidation.firstPartEpochMs + eachToldForMs
     const last = this.ground.published.lastOf(account.index, market.index, before.isLong, liquidation.firstPartEpochMs)
@@ -422,23 +424,28 @@ export class NaiveLiquidations {
     }
   }
 
-  /** The insurance fund takes over as much as it can carry. Returns how much. */
+  /**
+   * The insurance fund takes over as much as it can carry, at a price of the market: what the account is due beyond that, it gets in money.
+   * Returns how much.
+   */
   takeOver(account: NaiveAccount, market: NaiveMarket, quantity: number, price: bigint): number {
     // A fund that never had any money carries nothing.
-    if (this.fund === undefined || price < 1n || price > BigInt(market.parameters.maxPriceAtoms)) return 0
+    if (this.fund === undefined) return 0
     const size = this.#carried(market, quantity, price)
     if (size === 0) return 0
     const way = quantity > 0 ? 1 : -1
     const fund = this.ground.openFund()
     this.ground.published.steps.push({ ...this.#before(account, market), step: "takeover", size, filled: size, price })
     this.moved("takeover", market, () => {
-      this.ground.change(account, market, -way * size, price)
-      this.ground.change(fund, market, way * size, price)
+      const nearest = max(1n, min(price, BigInt(market.parameters.maxPriceAtoms)))
+      this.ground.change(account, market, -way * size, nearest)
+      this.ground.change(fund, market, way * size, nearest)
+      this.ground.pay(fund, account, BigInt(way * size) * (price - nearest) * market.factor, market, "takeover_difference")
     })
     return size
   }
 
-  /** How much of a position the fund can carry: all of it, or what repeated halving leads to. */
+  /** How much of a position the fund can carry at a price, paid as if it were one of the market: all of it, or what halving leads to. */
   #carried(market: NaiveMarket, quantity: number, price: bigint): number {
     const fund = this.fund!
     const does = (size: number): boolean => {

@@ -189,6 +189,7 @@ export interface NaiveChange {
     | "deposit"
     | "withdrawal_reserved"
     | "withdrawal_returned"
+    | "takeover_difference"
   readonly market: number
   readonly amount: bigint
   readonly balance: bigint

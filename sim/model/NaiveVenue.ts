@@ -365,9 +365,9 @@ export class NaiveVenue {
       send: (account, market, change, limit) =>
         this.#sendOwn(account, market, change, limit, account.born === insuranceFundBorn ? "unwinding" : "liquidation"),
       change: (account, market, change, price) => this.#exchange(account, market, change, price),
-      pay: (from, to, amount, market) => {
-        this.#credit(from, -amount, "liquidation_fee", market.index)
-        this.#credit(to, amount, "liquidation_fee", market.index)
+      pay: (from, to, amount, market, cause) => {
+        this.#credit(from, -amount, cause, market.index)
+        this.#credit(to, amount, cause, market.index)
       },
       openFund: () => this.#fund(),
       halt: (market) => {

@@ -2,6 +2,7 @@
  * The events that a record must have, by its result and its changes of the model: money and positions of accounts, triggers, tickets and
  * transfers.
  */
+import { insuranceFundBorn } from "../../src/domain/Ids.js"
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { reserveChanges } from "../../src/engine/funds/Money.js"
@@ -132,7 +133,7 @@ export class ToldOfAccounts {
     }
   }
 
-  #ofAccount({ episodes, index: account, ledger, positions }: NaiveAccount, musts: Array<Must>): void {
+  #ofAccount({ born, episodes, index: account, ledger, positions }: NaiveAccount, musts: Array<Must>): void {
     const before = this.#accounts.get(account)
     const now = new Map<number, string>()
     for (const [market, { entryNotional, quantity }] of positions) {
@@ -160,6 +161,10 @@ export class ToldOfAccounts {
     } else if (last?.cause === "credit") musts.push(["Credited", { account, amountAtoms: Number(last.amount) }])
     for (const { amount, cause, market } of changes) {
       if (cause === "liquidation_fee" && amount < 0n) musts.push(["LiquidationFeePaid", { account, market, feeAtoms: -Number(amount) }])
+      // The event names the account that was taken over; the fund's entry is the same amount from its side.
+      if (cause === "takeover_difference" && born !== insuranceFundBorn) {
+        musts.push(["TakeoverDifferencePaid", { account, market, paidAtoms: Number(amount) }])
+      }
     }
     this.#accounts.set(account, { positions: now, changes: ledger.length })
   }

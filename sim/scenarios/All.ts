@@ -55,6 +55,7 @@ import { soldByAFriend } from "./soldByAFriend.js"
 import { stepHeldBack } from "./stepHeldBack.js"
 import { Stage } from "./Stage.js"
 import { stoppedBeforeItWasSent } from "./stoppedBeforeItWasSent.js"
+import { takenOverBeyondAllPrices } from "./takenOverBeyondAllPrices.js"
 import { takeoverBeyondTheFund } from "./takeoverBeyondTheFund.js"
 import { thinBookPushed } from "./thinBookPushed.js"
 import { toldOfEveryStatus } from "./toldOfEveryStatus.js"
@@ -122,7 +123,8 @@ export const scenarios: ReadonlyArray<Scenario> = [
   ledgerComesAndGoes,
   crowdedConnections,
   everybodyHasATurn,
-  fullSinceYesterday
+  fullSinceYesterday,
+  takenOverBeyondAllPrices
 ]
 
 /** How a scenario is played: with a trace, or without the restarts that prove what it leaves on the disk. */

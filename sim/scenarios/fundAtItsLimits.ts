@@ -1,11 +1,10 @@
 /**
  * The insurance fund has money for more than its market allows it to hold, and is offered a position at a price that no order of its market
- * may have; and what it holds pays funding. A fund that takes over whatever its money carries holds more than anybody may and cannot sell it; one that buys at any price
- * that the arithmetic of a bankruptcy yields pays for losses of another market with a price that nobody can trade at.
+ * may have; and what it holds pays funding. A fund that takes over whatever its money carries holds more than anybody may and cannot sell it.
  *
  * What has to hold: the fund's position stays within the market's limit, and the rest is deleveraged at the same price. A position whose
- * bankruptcy price lies beyond the market's highest price is neither offered to the market nor taken over: all of it is deleveraged. What
- * the fund pays of funding is among its movements, as what it gave.
+ * bankruptcy price lies beyond the market's highest price is not sold to a bid at the highest, and is taken over like any other. What the
+ * fund pays of funding is among its movements, as what it gave.
  */
 import type { Parameters } from "../../src/domain/Market.js"
 import type { Json } from "../reading/Bodies.js"
@@ -25,7 +24,7 @@ const offeredTooMuch = (stage: Stage, rich: Somebody): void => {
   const ruined = stage.open(["first", "second"], 800)
   stage.deal(ruined[0]!, calm, market, 8, 1_000)
   stage.deal(ruined[1]!, rich, market, 8, 1_000)
-  // Each has 240 of 372, less than two thirds, and a price of 930 - 240 / 8 = 900. The fund's 940 would carry fourteen.
+  // Each has 240 of 372, less than two thirds, and a price of 930 - 240 / 8 = 900. The fund's 1,880 would carry all sixteen.
   stage.move(market, 930)
   stage.is("the steps of both", stepsOf(stage, market), ["order 0.0 900.0", "takeover 8.0 900.0", "order 0.0 900.0", "takeover 2.0 900.0",
     "deleveraging 6.0 900.0"])
@@ -47,7 +46,7 @@ const beyondAnyPrice = (stage: Stage, rich: Somebody): Parameters => {
   stage.buy(bidder, capped, { size: 1, price: 1_050 })
   // -350, of which 50 / 95 fall to the one unit: 1,000 + 184.2 is above 1,050. Then -165 for ten: 90 + 16.5.
   stage.move(fallen, 90)
-  stage.is("the steps where prices end at 1,050", stepsOf(stage, capped), ["order 0.0 1185.0", "deleveraging 1.0 1185.0"])
+  stage.is("the steps where prices end at 1,050", stepsOf(stage, capped), ["order 0.0 1185.0", "takeover 1.0 1185.0"])
   stage.is("the steps of what has fallen", stepsOf(stage, fallen), ["takeover 10.0 107.0"])
   return fallen
 }
@@ -65,7 +64,7 @@ export const fundAtItsLimits: Scenario = {
   name: "fund-at-its-limits",
   what: "a fund with more money than its market lets it use, a bankruptcy price above the highest of its market, and funding of the fund",
   play: (stage) => {
-    seedFund(stage)
+    seedFund(stage, 2)
     const rich = stage.one("rich", 1_000_000)
     offeredTooMuch(stage, rich)
     paysForAMinute(stage, beyondAnyPrice(stage, rich))

@@ -34,6 +34,7 @@ export const names = [
   "a liquidation waited for a stale market",
   "the insurance fund took a position over",
   "the insurance fund took a part of a position over",
+  "the insurance fund took over beyond a market's prices",
   "a position was deleveraged",
   "a ranking went on in the next record",
   "an account of many markets counted for several",

@@ -19,7 +19,8 @@ export const causes = [
   "collected_fees",
   "deposit",
   "withdrawal_reserved",
-  "withdrawal_returned"
+  "withdrawal_returned",
+  "takeover_difference"
 ] as const
 export type CauseName = Exclude<(typeof causes)[number], "">
 
@@ -33,7 +34,8 @@ export const Cause = {
   collectedFees: 7,
   deposit: 8,
   withdrawalReserved: 9,
-  withdrawalReturned: 10
+  withdrawalReturned: 10,
+  takeoverDifference: 11
 } as const
 export type Cause = (typeof Cause)[keyof typeof Cause]
 

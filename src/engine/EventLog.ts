@@ -151,7 +151,12 @@ export const EventFields = {
   LedgerOffsetNoted: ["offset", "recordTimeEpochMs"],
   WithdrawalsStopped: ["isStopped"],
   /** The ledger reported something impossible, by the index in the list of alarms. */
-  LedgerAlarm: ["transfer", "step", "alarm"]
+  LedgerAlarm: ["transfer", "step", "alarm"],
+  /**
+   * What the insurance fund paid an account beside a takeover at a price that its market does not have; negative where the account paid
+   * the fund.
+   */
+  TakeoverDifferencePaid: ["account", "market", "paidAtoms"]
 } as const
 
 export type EventName = keyof typeof EventFields

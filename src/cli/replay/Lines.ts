@@ -106,6 +106,7 @@ const eventLines = (state: State, event: OtherEvent, who: Who): ReadonlyArray<st
     case "LiquidationOrdered":
     case "LiquidationFeePaid":
     case "TakenOver":
+    case "TakeoverDifferencePaid":
     case "DeleveragingBegun":
     case "Deleveraged":
     case "LiquidationEnded":
@@ -213,6 +214,7 @@ const liquidationLines = (
     | "LiquidationOrdered"
     | "LiquidationFeePaid"
     | "TakenOver"
+    | "TakeoverDifferencePaid"
     | "DeleveragingBegun"
     | "Deleveraged"
     | "LiquidationEnded"
@@ -221,7 +223,7 @@ const liquidationLines = (
 ): ReadonlyArray<string> => {
   const accounts = event.event === "Deleveraged"
     ? [event.account, event.counterparty]
-    : event.event === "TakenOver"
+    : event.event === "TakenOver" || event.event === "TakeoverDifferencePaid"
     ? [event.account, state.accounts.find(Ids.insuranceFundId)]
     : [event.account]
   const markets = "market" in event ? [event.market] : []
@@ -268,6 +270,10 @@ const liquidationStep = (state: State, event: Parameters<typeof liquidationLines
     case "TakenOver":
       return `has ${size(event.sizeAtoms)} taken over by the insurance fund at ${price(event.priceAtoms)}`
         + ` (mark ${price(event.markAtoms)}, ${standing(event)})`
+    case "TakeoverDifferencePaid":
+      return `${event.paidAtoms > 0 ? "is paid" : "pays"} ${Format.money(Math.abs(event.paidAtoms))} ${
+        event.paidAtoms > 0 ? "by" : "to"
+      } the insurance fund, since ${market} has no such price`
     case "DeleveragingBegun":
       return `has ${size(event.sizeAtoms)} to be deleveraged at ${price(event.priceAtoms)} (mark ${price(event.markAtoms)}, ${
         standing(event)

@@ -132,12 +132,16 @@ const heldBy = ({ accounts, markets, positions }: State, accountId: string): Hel
   }))
 }
 
-/** An execution with its money: what the account gained or lost, its fee, and its balance afterwards. */
+/**
+ * An execution with its money: what the account gained or lost, its fee, its balance afterwards, and what was then paid beside it, where a
+ * takeover is at a price that its market does not have.
+ */
 interface Executed {
   readonly told: Told
   readonly realizedAtoms: number
   readonly feeAtoms: number
   readonly balanceAtoms: number
+  readonly differenceAtoms: number
 }
 
 const feeOf = (account: number, event: DecodedEvent): number => {
@@ -158,6 +162,7 @@ const executionsOf = (
   let begun: { readonly told: Told; readonly feeAtoms: number } | undefined
   let hasBought = false
   let hasChanged = false
+  let paysDifference = false
   for (const event of events) {
     const told = execution(state, account, event)
     if (told !== undefined) {
@@ -167,6 +172,8 @@ const executionsOf = (
       hasBought = event.quantityAtoms > (held.get(event.market) ?? 0)
       held.set(event.market, event.quantityAtoms)
       hasChanged = true
+    } else if (event.event === "TakeoverDifferencePaid") {
+      paysDifference = event.account === account || account === state.accounts.find(Ids.insuranceFundId)
     } else if (event.event === "CollateralChanged" && event.account === account) {
       // Funding that is settled with an execution comes between it and the change of the position. What the execution itself moved is told
       // right behind that change.
@@ -174,8 +181,12 @@ const executionsOf = (
         const { feeAtoms } = begun
         const side = Order.sides[hasBought ? Order.buy : Order.sell]
         const realizedAtoms = event.collateralAtoms - before + feeAtoms
-        found.push({ told: { ...begun.told, side }, realizedAtoms, feeAtoms, balanceAtoms: event.collateralAtoms })
+        found.push({ told: { ...begun.told, side }, realizedAtoms, feeAtoms, balanceAtoms: event.collateralAtoms, differenceAtoms: 0 })
         begun = undefined
+        paysDifference = false
+      } else if (paysDifference) {
+        found.push({ ...found.pop()!, differenceAtoms: event.collateralAtoms - before })
+        paysDifference = false
       }
       before = event.collateralAtoms
     }
@@ -183,15 +194,23 @@ const executionsOf = (
   return found
 }
 
-/** Whether a balance change belongs to this execution, being the first of its money: a realized profit or loss, or a fee without one. */
-const isOf = ({ amountAtoms, balanceAtoms, cause }: Money, executed: Executed): boolean =>
-  causes[cause] === "realized_pnl"
-    ? executed.realizedAtoms === amountAtoms && executed.balanceAtoms === balanceAtoms - executed.feeAtoms
-    : executed.realizedAtoms === 0 && executed.feeAtoms === -amountAtoms && executed.balanceAtoms === balanceAtoms
+/**
+ * Whether a balance change belongs to this execution, being the first of its money: a realized profit or loss, or a fee or a takeover's
+ * difference without one.
+ */
+const isOf = ({ amountAtoms, balanceAtoms, cause }: Money, executed: Executed): boolean => {
+  if (causes[cause] === "realized_pnl") {
+    return executed.realizedAtoms === amountAtoms && executed.balanceAtoms === balanceAtoms - executed.feeAtoms
+  }
+  if (executed.realizedAtoms !== 0) return false
+  return causes[cause] === "fee"
+    ? executed.feeAtoms === -amountAtoms && executed.balanceAtoms === balanceAtoms
+    : executed.differenceAtoms === amountAtoms && executed.balanceAtoms === balanceAtoms - amountAtoms
+}
 
 /**
- * The lines of one record: each execution, followed by the money that it moved (a realized profit or loss, then a fee; some executions move
- * none), and the other balance changes where they occurred. Money that belongs to no execution is told without one, since under another
+ * The lines of one record: each execution, followed by the money that it moved (a realized profit or loss, then a fee or a takeover's
+ * difference; some executions move none), and the other balance changes where they occurred. Money that belongs to no execution is told without one, since under another
  * it would be told of something else.
  */
 const linesOf = (
@@ -210,7 +229,7 @@ const linesOf = (
   for (const change of changes) {
     const { amountAtoms, cause, market } = change
     const kind = causes[cause]!
-    if (kind === "realized_pnl" || (kind === "fee" && !awaitsFee)) {
+    if (kind === "realized_pnl" || kind === "takeover_difference" || (kind === "fee" && !awaitsFee)) {
       const whose = executions.findIndex((executed) => isOf(change, executed))
       const begun = executions.splice(0, whose + 1)
       told.push(...begun.map((executed) => executed.told))

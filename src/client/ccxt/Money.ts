@@ -22,6 +22,7 @@ const kinds: Readonly<Record<string, string>> = {
   fee: "fee",
   funding: "fee",
   liquidation_fee: "fee",
+  takeover_difference: "trade",
   funding_rest: "fee",
   collected_fees: "fee",
   deposit: "transaction",

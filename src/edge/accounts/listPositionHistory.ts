@@ -46,7 +46,8 @@ const PositionEpisode = Schema.Struct({
 }).annotations({
   identifier: "PositionEpisode",
   description: "A position from its first fill until it is flat again; a flip ends one and begins the next. `avgEntryPrice` is of all that "
-    + "opened and grew it, rounded half up to the market's grid. The fee of a liquidation is no part of `feesPaid`: the ledger has it. "
+    + "opened and grew it, rounded half up to the market's grid. The fee of a liquidation is no part of `feesPaid`, and a "
+    + "`takeover_difference` none of `realizedPnl`: the ledger has both. "
     + "Of one that was open at `completeSinceEpochMs`, what had happened to it by then is in `realizedPnl`, `feesPaid` and `fundingPaid` "
     + "alone: the averages and `maxQuantity` begin with the position as it stood then."
 })

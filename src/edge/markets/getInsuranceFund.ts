@@ -36,7 +36,8 @@ const FundMovement = Schema.Struct({
   description: "`amount` is what the fund's collateral grew by, `collateral` what it came to; `quantityChange` what its position in the "
     + "market changed by, long positive, in base units (0.0 where it concerns none). Together the amounts are all that the fund has: "
     + "`funding_rest` is what rounding left of an interval's funding in one market, without its name, `funding` what the fund paid or "
-    + "received for a position of its own, `liquidation_fee` a part's fee, `takeover` a position taken over, `unwinding` what an order "
+    + "received for a position of its own, `liquidation_fee` a part's fee, `takeover` a position taken over, with what was paid "
+    + "beside it, `unwinding` what an order "
     + "of its own filled, `settlement` what was closed of its position in a delisted market, `collected_fees` fees that an operator "
     + "moved there, and `deleveraging` what was closed of its own position, for itself or for another."
 })

@@ -23,8 +23,11 @@ export const trading: Said = {
   "AccountFill.price": ["price", "What it traded at: the resting order's price."],
   "MarketTrade.price": ["price", "What it traded at: the resting order's price."],
   "BookLevel.price": ["price", "The level's price."],
-  "LiquidationStep.price": ["price", "The bankruptcy price, or what it was closed at; a deleveraging's may be below zero."],
-  "AccountLiquidationStep.price": ["price", "The bankruptcy price, or what it was closed at; a deleveraging's may be below zero."],
+  "LiquidationStep.price": ["price", "The bankruptcy price, or what it was closed at; a takeover's or a deleveraging's may be below zero."],
+  "AccountLiquidationStep.price": [
+    "price",
+    "The bankruptcy price, or what it was closed at; a takeover's or a deleveraging's may be below zero."
+  ],
   "IndexPriceBody.price": "The index price, in USDC for one unit of the underlying.",
   "prices.price": "The index price, in USDC for one unit of the underlying.",
   quantity: ["size", "The size of the order, all of it."],
@@ -102,7 +105,7 @@ export const trading: Said = {
     "Present, and `true`, while the account is under liquidation: from the record on that finds it below its maintenance margin until it "
     + "has that again, or holds nothing. Only in reads of the balance; streams and changes leave it out.",
   unrealizedPnl: ["money", "Profit of the open position at mark, negative for a loss."],
-  realizedPnl: ["money", "Profit of what was closed, before fees and funding, negative for a loss."],
+  realizedPnl: ["money", "Profit of what was closed, before fees, funding and what is paid beside a takeover, negative for a loss."],
   positions: "The open positions.",
   positionId: "The position, `pos_...`.",
   positionQuantity: ["size", "The position in the order's market, negative for a short."],

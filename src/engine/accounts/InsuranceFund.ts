@@ -38,12 +38,17 @@ type Income = keyof typeof causeOf
 /** Adds income to the fund, money atoms, with its kind and market (-1 for none). */
 export const take = (state: State, atoms: number, movement: Income, market: number): void => {
   const fund = open(state)
-  const collateral = state.accounts.collateral(fund) + atoms
-  state.accounts.setCollateral(fund, collateral)
-  state.noteBalance(fund, causeOf[movement], market, atoms, collateral)
-  state.accounts.setLastSequence(fund, state.sequence)
-  state.events.event2(Event.CollateralChanged, fund, collateral)
+  changeBalance(state, fund, causeOf[movement], market, atoms)
   note(state, fund, movement, market, atoms, 0)
+}
+
+/** Adds to an account's money, money atoms, with the cause and the market (-1 for none). */
+const changeBalance = (state: State, account: number, cause: Cause, market: number, atoms: number): void => {
+  const collateral = state.accounts.collateral(account) + atoms
+  state.accounts.setCollateral(account, collateral)
+  state.noteBalance(account, cause, market, atoms, collateral)
+  state.accounts.setLastSequence(account, state.sequence)
+  state.events.event2(Event.CollateralChanged, account, collateral)
 }
 
 /** Notes the funding that an account paid for a position, money atoms (negative: received), if the account is the fund. */
@@ -85,12 +90,38 @@ export const watch = (state: State): void => {
 }
 
 /**
- * How much of a position the fund can take over at a price, size atoms: its equity must stay at or above its initial margin, and
- * its own position within the market's limit. Found by bisection.
+ * The price at which a position passes to the fund: the bankruptcy price within the prices of the market, since no position begins
+ * beyond them.
+ */
+export const passingPrice = ({ parameters: { maxPriceAtoms } }: MarketState, priceAtoms: number): number =>
+  Math.min(Math.max(1, priceAtoms), maxPriceAtoms)
+
+/**
+ * What the fund pays beside a position of the given size that it buys or sells, money atoms, so that money and position together pass
+ * at the bankruptcy price; negative where it receives. What is no safe integer may be rounded, but never to a safe one.
+ */
+const differenceOf = (market: MarketState, buying: boolean, sizeAtoms: number, priceAtoms: number): number => {
+  const beyond = priceAtoms - passingPrice(market, priceAtoms)
+  return (buying ? beyond : -beyond) * sizeAtoms * market.factor
+}
+
+/** Pays an account what a takeover at its bankruptcy price leaves to be paid in money, if anything. */
+export const payDifference = (state: State, account: number, market: MarketState, quantity: number, priceAtoms: number): void => {
+  const paidAtoms = differenceOf(market, quantity > 0, Math.abs(quantity), priceAtoms)
+  if (paidAtoms === 0) return
+  state.capacity.reached?.("the insurance fund took over beyond a market's prices")
+  state.events.event3(Event.TakeoverDifferencePaid, account, market.index, paidAtoms)
+  changeBalance(state, account, Cause.takeoverDifference, market.index, paidAtoms)
+  changeBalance(state, find(state), Cause.takeoverDifference, market.index, -paidAtoms)
+}
+
+/**
+ * How much of a position the fund can take over at its bankruptcy price, size atoms: the fund's equity must stay at or above its
+ * initial margin, and its own position within the market's limit. Found by bisection.
  */
 export const mostTaken = (state: State, market: MarketState, quantity: number, priceAtoms: number): number => {
   const fund = find(state)
-  if (fund === none || priceAtoms < 1 || priceAtoms > market.parameters.maxPriceAtoms) return 0
+  if (fund === none || !Number.isSafeInteger(priceAtoms)) return 0
   Margin.refreshAccount(state, fund)
   const buying = quantity > 0
   let most = Math.abs(quantity)
@@ -105,7 +136,7 @@ export const mostTaken = (state: State, market: MarketState, quantity: number, p
   return least
 }
 
-/** Whether the fund's equity covers its initial margin after buying or selling the given size at a price. */
+/** Whether the fund's equity covers its initial margin after taking over the given size at a bankruptcy price. */
 const keepsMargin = (
   { accounts, positions }: State,
   fund: number,
@@ -119,14 +150,18 @@ const keepsMargin = (
   const entryNotional = slot === none ? 0 : positions.entryNotional(slot)
   const filled: Positions.Filled = { quantity, entryNotional, realizedPnl: 0, opens: false }
   const required = new Margin.Requirement()
-  if (sizeAtoms !== 0) Positions.fill(filled, quantity, entryNotional, buying, sizeAtoms, priceAtoms, market.factor)
+  const passing = passingPrice(market, priceAtoms)
+  if (sizeAtoms !== 0) Positions.fill(filled, quantity, entryNotional, buying, sizeAtoms, passing, market.factor)
   if (Math.abs(filled.quantity) > market.parameters.maxPositionQuantityAtoms) return false
   Margin.require(required, market, 0, filled.quantity, filled.entryNotional, 0, 0, 0, 0)
   const pnlBefore = slot === none ? 0 : positions.unrealizedPnl(slot)
   const marginBefore = slot === none ? 0 : positions.initialMargin(slot)
-  const collateral = accounts.collateral(fund) + filled.realizedPnl
+  const traded = accounts.collateral(fund) + filled.realizedPnl
+  const difference = differenceOf(market, buying, sizeAtoms, priceAtoms)
+  const collateral = traded - difference
   const equity = accounts.unrealizedPnlWith(fund, pnlBefore, required.unrealizedPnl, collateral)
   const initialMargin = accounts.initialMarginWith(fund, marginBefore, required.initialMargin)
   assert(Number.isInteger(equity), "the fund's money is counted in whole atoms")
-  return Number.isSafeInteger(collateral) && Number.isSafeInteger(equity) && Number.isSafeInteger(initialMargin) && equity >= initialMargin
+  const isExact = [traded, difference, collateral, equity, initialMargin].every((atoms) => Number.isSafeInteger(atoms))
+  return isExact && equity >= initialMargin
 }

@@ -350,12 +350,10 @@ export const takeOver = (state: State, account: number, slot: number, priceAtoms
     maintenanceMarginAtoms
   )
   const fundSlot = state.touchPosition(InsuranceFund.find(state), market.index)
-  InsuranceFund.moved(
-    state,
-    Movement.takeover,
-    market.index,
-    () => Matching.transfer(state, market, slot, fundSlot, sizeAtoms, priceAtoms)
-  )
+  InsuranceFund.moved(state, Movement.takeover, market.index, () => {
+    Matching.transfer(state, market, slot, fundSlot, sizeAtoms, InsuranceFund.passingPrice(market, priceAtoms))
+    InsuranceFund.payDifference(state, account, market, Math.sign(quantity) * sizeAtoms, priceAtoms)
+  })
   publish(state, account, market, quantity, {
     step: Step.takeover,
     sizeAtoms,
