@@ -7,7 +7,14 @@ import { insuranceFundBorn } from "../../src/domain/Ids.js"
 import { ceilDiv, maintenance, marginOf, type NaiveMargin, profitOf, trade, valueOf } from "./NaiveMoney.js"
 import type { NaiveMovement, NaivePublished, NaiveRanked, NaiveRanking, NaiveStep } from "./NaivePublished.js"
 import * as Risk from "./NaiveRisk.js"
-import { isDelisted, type NaiveAccount, type NaiveChange, type NaiveLiquidation, type NaiveMarket, type NaivePosition } from "./NaiveState.js"
+import {
+  isDelisted,
+  type NaiveAccount,
+  type NaiveChange,
+  type NaiveLiquidation,
+  type NaiveMarket,
+  type NaivePosition
+} from "./NaiveState.js"
 
 /**
  * Limits of one record: its examinations, the resting orders met after which there is no further one, and the positions deleveraged and

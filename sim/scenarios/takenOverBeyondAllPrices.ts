@@ -54,7 +54,8 @@ const belowAnyPrice = (stage: Stage, rich: Somebody): void => {
   stage.move(fallen, 100)
   stage.is("the steps at -100", stepsOf(stage, cheap), ["takeover 4.0 -100.0", "takeover 2.0 -100.0", "deleveraging 2.0 -100.0",
     "deleveraging 4.0 -100.0"])
-  stage.is("the steps of what has fallen", stepsOf(stage, fallen), ["takeover 2.0 300.0", "deleveraging 2.0 300.0", "deleveraging 2.0 300.0"])
+  stage.is("the steps of what has fallen", stepsOf(stage, fallen), ["takeover 2.0 300.0", "deleveraging 2.0 300.0",
+    "deleveraging 2.0 300.0"])
   // Of 4 x 200 that they made up, a position that passes at 1 makes up 396, and the fund pays 404.
   stage.is("the ledgers of the shorts", ruined.map((who) => ledgerOf(stage, who, cheap)), [
     ["realized_pnl 396.000000", "takeover_difference 404.000000"],

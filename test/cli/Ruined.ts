@@ -3,6 +3,8 @@ import * as Order from "../../src/domain/Order.js"
 import { Driver, parameters } from "../engine/drive.js"
 import * as Recorded from "./Recorded.js"
 
+const change = { makerFeeBps: 0, takerFeeBps: 0, priceBandBps: 5000, liquidationFeeBps: 125 }
+
 const usdc = (amount: number): number => amount * 1_000_000
 
 /**
@@ -13,7 +15,6 @@ const usdc = (amount: number): number => amount * 1_000_000
 export const ruined = () => {
   const recording = new Recorded.RecordingEngine()
   const driver = new Driver(recording)
-  const change = { makerFeeBps: 0, takerFeeBps: 0, priceBandBps: 5000, liquidationFeeBps: 125 }
   driver.market(parameters("AAA", change), 1000)
   driver.market(parameters("BBB", change), 1000)
   // All before the fund's account, which has no key: a test's key has the number of its account.
@@ -53,4 +54,27 @@ export const ruined = () => {
   driver.send({ kind: "DelistMarket", idempotencyKey: "delist", market: 1, action: "delist", effectiveAtEpochMs: 0 })
   driver.pass()
   return { recording, stopped, paying, taken, indebted }
+}
+
+/** An account pays the fund with its liquidation, and another one, short in the second market, owes so much that the price of it is -100.0. */
+export const ruinedBeyondPrices = () => {
+  const recording = new Recorded.RecordingEngine()
+  const driver = new Driver(recording)
+  driver.market(parameters("AAA", change), 1000)
+  driver.market(parameters("BBB", change), 1000)
+  const [other, paying, taken] = [driver.account(usdc(1_000_000)), driver.account(usdc(400)), driver.account(usdc(8))]
+  driver.place(other, { side: Order.sell, quantityAtoms: 40_000 })
+  driver.place(paying, { quantityAtoms: 40_000 })
+  driver.place(other, { priceAtoms: 940, quantityAtoms: 40_000 })
+  driver.index(0, 945)
+  driver.pass()
+
+  driver.index(0, 1000)
+  driver.place(other, { side: Order.sell, quantityAtoms: 400 })
+  driver.place(taken, { quantityAtoms: 400 })
+  driver.place(other, { market: 1, quantityAtoms: 100 })
+  driver.place(taken, { market: 1, side: Order.sell, quantityAtoms: 100 })
+  driver.index(0, 100)
+  driver.pass()
+  return { recording, taken }
 }

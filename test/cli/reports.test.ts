@@ -25,7 +25,7 @@ import { Journal } from "../../src/journal/Journal.js"
 import { Driver, parameters } from "../engine/drive.js"
 import { FundsDriver } from "../engine/FundsDriver.js"
 import * as Recorded from "./Recorded.js"
-import { ruined } from "./Ruined.js"
+import { ruined, ruinedBeyondPrices } from "./Ruined.js"
 
 const folder = Recorded.folders()
 
@@ -643,6 +643,30 @@ describe("a statement", () => {
     expect(behind.filter(({ side }) => side !== "").map(({ side }) => side)).toEqual(["buy", "buy", "buy", "sell"])
     expect((await drawnOf(made, recording.accountId(indebted), { ...Stretch.whole, from })).lines).toEqual(behind)
     await kindsOf(made, [indebted, paying, stopped, taken])
+  })
+
+  it("tells what is paid beside a takeover behind that one, of both sides", async () => {
+    const { recording, taken } = ruinedBeyondPrices()
+    const { folder: made } = await Recorded.write(recording, folder())
+    const told = async (accountId: string) =>
+      (await drawnOf(made, accountId)).lines
+        .map(({ amountAtoms, kind, price, quantity, side }) => [kind, side, quantity, price, amountAtoms].filter((each) => each !== ""))
+    expect((await told(recording.accountId(taken))).slice(3)).toEqual([
+      ["taken_over", "buy", "0.100", "-100.0", 0],
+      ["realized_pnl", 9_990_000],
+      ["takeover_difference", 10_010_000],
+      ["taken_over", "sell", "0.400", "30.0", 0],
+      ["realized_pnl", -28_000_000]
+    ])
+    expect(await told(Ids.insuranceFundId)).toEqual([
+      ["liquidation_fee", 47_000_000],
+      ["taken_over", "sell", "0.100", "-100.0", 0],
+      ["takeover_difference", -10_010_000],
+      ["taken_over", "buy", "0.400", "30.0", 0]
+    ])
+    await kindsOf(made, [taken])
+    const story = await asked({ data: made, account: Option.some(Ids.insuranceFundId) })
+    expect(story.out).toContain("is paid 10.010000 by the insurance fund, since BBB-USDC-PERP has no such price")
   })
 
   /** An owner's deposit, a completed withdrawal, and a cancelled one. */

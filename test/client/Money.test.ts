@@ -1,6 +1,7 @@
 /** Deposits and the account's ledger, as a venue tells them page by page, the newest first. */
 import { describe, expect, it } from "@effect/vitest"
 import { afterAll, beforeAll } from "vitest"
+import { balanceCauses } from "../../src/engine/Reads.js"
 import type { Perpetuum } from "../../src/client/ccxt/Perpetuum.js"
 import { loadedOver } from "./Loaded.js"
 import { answered, market, ScriptedVenue } from "./ScriptedVenue.js"
@@ -122,6 +123,12 @@ describe("of an account's money", () => {
       ])
       expect(told[3]).toMatchObject({ info: entries[0], account: "acc_1", currency: "USDC", timestamp: at(3) })
       expect(urls()).toEqual(["/v1/accounts/acc_1/ledger?limit=100"])
+    })
+
+    it("has one of the library's kinds for every cause", async () => {
+      venue.script(answered({ entries: balanceCauses.map((cause) => entry(1, cause, "1.000000", "1.000000")), nextCursor: null }))
+      const kinds = new Set((await exchange.fetchLedger()).map(({ type }) => type))
+      expect([...kinds].sort()).toEqual(["fee", "trade", "transaction"])
     })
 
     it("is read back to a time, and of one market where it is named", async () => {

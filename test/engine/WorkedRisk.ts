@@ -1,5 +1,6 @@
 /** The worked tables of mark, funding, margin and takeovers, computed again from each row's inputs. */
 import * as Ids from "../../src/domain/Ids.js"
+import type * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
 import { none } from "../../src/domain/None.js"
 import * as InsuranceFund from "../../src/engine/accounts/InsuranceFund.js"
@@ -101,9 +102,9 @@ export const otherIntervals = (row: Row): Row => {
 }
 
 /** A venue with an account, and another one as its counterparty. */
-const begin = () => {
+const begin = (change: Partial<Market.Parameters> = {}) => {
   const driver = new Driver()
-  driver.market(rules, 1000)
+  driver.market({ ...rules, ...change }, 1000)
   return { driver, account: driver.account(1_000_000_000), other: driver.account(1_000_000_000), state: driver.engine.state }
 }
 
@@ -138,7 +139,11 @@ export const accepted = (row: Row): Row => {
 }
 
 export const takeovers = (row: Row): Row => {
-  const { state } = begin()
+  const { account, state } = begin({ maxPriceAtoms: 2_000 })
+  const [market, size, price] = [state.markets[0]!, whole(row, "Size"), whole(row, "pb")]
   state.accounts.setCollateral(state.accounts.open(Ids.insuranceFundBorn, state.sequence), whole(row, "Fund"))
-  return { Taken: String(InsuranceFund.mostTaken(state, state.markets[0]!, whole(row, "Size"), whole(row, "Price"))) }
+  const taken = InsuranceFund.mostTaken(state, market, size, price)
+  const before = state.accounts.collateral(account)
+  InsuranceFund.payDifference(state, account, market, Math.sign(size) * taken, price)
+  return { Taken: String(taken), Paid: String(state.accounts.collateral(account) - before) }
 }

@@ -70,9 +70,7 @@ const eventLines = (state: State, event: OtherEvent, who: Who): ReadonlyArray<st
     case "MarketTookEffect":
     case "MarketDelisting":
     case "MarketSessionSet":
-      return concerns(who, { markets: [event.market] })
-        ? [`${marketName(state, event.market)} ${marketChange(state, event)}`]
-        : []
+      return concerns(who, { markets: [event.market] }) ? [`${marketName(state, event.market)} ${marketChange(state, event)}`] : []
     case "HaltSet":
       return concerns(who, { accounts: [who.account], markets: [who.market] })
         ? [event.halted === 1 ? "trading halted by the operator" : "trading resumed by the operator"]

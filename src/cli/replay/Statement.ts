@@ -210,8 +210,8 @@ const isOf = ({ amountAtoms, balanceAtoms, cause }: Money, executed: Executed): 
 
 /**
  * The lines of one record: each execution, followed by the money that it moved (a realized profit or loss, then a fee or a takeover's
- * difference; some executions move none), and the other balance changes where they occurred. Money that belongs to no execution is told without one, since under another
- * it would be told of something else.
+ * difference; some executions move none), and the other balance changes where they occurred. Money that belongs to no execution is told
+ * without one, since under another it would be told of something else.
  */
 const linesOf = (
   state: State,

@@ -29,7 +29,8 @@ const LedgerEntry = Schema.Struct({
   description:
     "`amount` is what the balance (`collateral`) grew by, negative where it shrank, and `balance` what it came to. `realized_pnl` and "
     + "`fee` are a fill's, or of a position that was closed by the venue, and `takeover_difference` is paid beside one that the insurance "
-    + "fund took over at a price below or above all prices of its market, at the nearest of which it passed; `funding` is settled shortly behind the end of its interval. "
+    + "fund took over at a price below or above all prices of its market, at the nearest of which it passed; `funding` is settled "
+    + "shortly behind the end of its interval. "
     + "`deposit` is one that the ledger has confirmed; `withdrawal_reserved` what a withdrawal took with its request, and "
     + "`withdrawal_returned` what came back of one that was rejected or expired."
 })
