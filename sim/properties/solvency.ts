@@ -2,7 +2,8 @@
  * Safety (I1, as anybody may check it). The published solvency report has the venue's sums at the named record, by the reference model:
  * what accounts have and lack at the marks, what is held, collected and owed, and what was paid in. They add up to the atom, the balances
  * under the root sum up to the accounts' equity, and the treasury is compared with the same journal. A report that was told as the latest
- * is there for whoever names its record, until there may have been two newer ones; the next one is made a minute later. Each tree salts an account's leaf
+ * is there for whoever names its record, until there may have been two newer ones; the next one is made a minute later, and none of more than ten
+ * minutes ago is told as the latest. Each tree salts an account's leaf
  * differently: a leaf that was once shown cannot be recognized in another tree.
  */
 import { verifyProof, verifyPublished } from "../../src/client/solvency/Solvency.js"
@@ -24,10 +25,12 @@ interface Sums {
 }
 
 /**
- * The computation of a report since it was first requested of the present process: the records since then, and whether something hindered
+ * The computation of a report since it was requested of the present process: the records since then, and whether something hindered
  * it.
  */
 interface Making {
+  /** When it was requested, by the process's clock. */
+  readonly sinceEpochMs: number
   records: number
   /** When a reader was first told that there is none, by true time. */
   lackingSinceMs: number | undefined
@@ -162,9 +165,9 @@ const judged = (what: string, json: Json): Verdict => {
   if (isObject(treasury)) {
     const [held, uncredited] = [atomsIn(treasury, "heldAtoms"), atomsIn(treasury, "uncreditedDepositsAtoms")]
     const owed = ["balancesAtoms", "reservedAtoms", "fundingPoolAtoms"].reduce((sum, name) => sum + atomsIn(json, name), uncredited)
-    expected = [true, true, atomsIn(treasury, "unattributedAtoms") >= 0n, held + atomsIn(json, "creditedAtoms") >= owed]
+    expected = [true, true, true, atomsIn(treasury, "unattributedAtoms") >= 0n, held + atomsIn(json, "creditedAtoms") >= owed]
   }
-  const found = verifyPublished(json, { acceptsCredits: true }).findings.map((finding) => finding.holds)
+  const found = verifyPublished(json, { acceptsCredits: true, ofAnyAge: true }).findings.map((finding) => finding.holds)
   return firstDifference(what, [["what a verifier finds", found.join(", "), expected.join(", ")]], ["verifier", "sums"])
 }
 
@@ -240,10 +243,13 @@ const answered = (state: State, seen: Answered): Verdict => {
   if (status === 503 && text.includes("snapshot_unavailable") && state.making !== undefined) {
     if (state.latest === undefined) noteLacking(state, taken)
     const sinceMs = state.making.lackingSinceMs ??= seen.atEpochMs
-    if (isLate && seen.atEpochMs - sinceMs >= madeAfterMs) return broken(`${call.target} is asked for again, and there is none`)
+    if (isLate && isOfLate(state.making, seen) && seen.atEpochMs - sinceMs >= madeAfterMs)
+      return broken(`${call.target} is asked for again, and there is none`)
   }
   if (status === 200) {
-    const renewed = call.target.includes("?") ? holds : soonVerdict(state, seen, taken) ?? renewedVerdict(state, seen, sent)
+    const renewed = call.target.includes("?")
+      ? holds
+      : oldVerdict(state, seen, taken) ?? soonVerdict(state, seen, taken) ?? renewedVerdict(state, seen, sent)
     return renewed ?? published(state, seen) ?? toldAlike(state, json as Json, call.target)
   }
   const { code } = isObject(json) ? json : {}
@@ -260,19 +266,36 @@ const answered = (state: State, seen: Answered): Verdict => {
 const madeAfterRecords = 40
 const madeAfterMs = 3_000
 
-const asked = (state: State, { id }: Call): void => {
-  const { making } = state
-  if (making === undefined) state.making = { records: 0, lackingSinceMs: undefined, isHindered: state.model?.isSettling === true }
-  else if (making.records >= madeAfterRecords && !making.isHindered && !state.hasLedger) state.late.add(id)
+/** The age, ms, from which a report is no more told as the latest, and by how much the records' times may differ from the copy's. */
+const latestForMs = 600_000
+const apartMs = 5_000
+/** For how long after a request, ms, a report that it had made is certainly told as the latest. */
+const certainMs = latestForMs / 2
+
+const making = (state: State, sinceEpochMs: number): Making => ({
+  sinceEpochMs,
+  records: 0,
+  lackingSinceMs: undefined,
+  isHindered: state.model?.isSettling === true
+})
+
+/** Whether a report that a request had made could not be too old for an answer. */
+const isOfLate = ({ sinceEpochMs }: Making, { clock }: Answered): boolean => clock !== undefined && clock[1] - sinceEpochMs <= certainMs
+
+/** Notes a request for the latest report: there has to be one, if it was requested not long before. */
+const asked = (state: State, { id }: Call, atEpochMs: number): void => {
+  const { making: before } = state
+  if (before === undefined || Math.abs(atEpochMs - before.sinceEpochMs) > certainMs) state.making = making(state, atEpochMs)
+  else if (before.records >= madeAfterRecords && !before.isHindered && !state.hasLedger) state.late.add(id)
 }
 
 const committed = (state: State, { model, record }: Observation & { readonly _tag: "Committed" }): void => {
   state.model = model
-  for (const making of [state.making, state.latest?.renewing]) {
-    if (making === undefined) continue
-    making.records++
+  for (const each of [state.making, state.latest?.renewing]) {
+    if (each === undefined) continue
+    each.records++
     // While funding is being settled, there is no sum of the accounts' balances.
-    making.isHindered ||= model.isSettling
+    each.isHindered ||= model.isSettling
   }
   if (state.isAsked) state.sums.set(record.sequence, sumsOf(model))
 }
@@ -301,13 +324,21 @@ const askedAgain = (state: State, { id }: Call, atEpochMs: number): void => {
   const { latest } = state
   if (latest?.overAtEpochMs === undefined || atEpochMs < latest.overAtEpochMs) return
   const { renewing } = latest
-  if (renewing === undefined) latest.renewing = { records: 0, lackingSinceMs: undefined, isHindered: state.model!.isSettling }
+  if (renewing === undefined) latest.renewing = making(state, atEpochMs)
   else if (renewing.records >= madeAfterRecords && !renewing.isHindered && !state.hasLedger) state.renewed.set(id, latest.sequence)
 }
 
 /** Notes that a process had nothing newer when it took a request up. */
 const noteLacking = (state: State, taken: Taken | undefined): void => {
   if (taken !== undefined && taken.atEpochMs >= (state.lacking?.atEpochMs ?? 0)) state.lacking = taken
+}
+
+/** Checks that a report told as the latest is not of long ago: it was made before the record behind its own was decided. */
+const oldVerdict = ({ sums }: State, { answer: { json }, call }: Answered, taken: Taken | undefined): Verdict => {
+  const sequence = Number((json as Json)["journalSequence"])
+  const next = sums.get(sequence + 1)
+  if (taken === undefined || next === undefined || taken.atEpochMs - next.atEpochMs <= latestForMs + apartMs) return holds
+  return broken(`${call.target} was asked for at ${taken.atEpochMs}, and is told as of record ${sequence}, before ${next.atEpochMs}`)
 }
 
 /** Checks that a report is told that much later than a time at which there was none of the record of the one before. */
@@ -386,7 +417,7 @@ export const solvency: Property<State> = {
         return holds
       case "Handling":
         if (!endpoints.has(seen.call.endpoint) || seen.call.target.includes("?")) return holds
-        asked(state, seen.call)
+        asked(state, seen.call, seen.atEpochMs)
         if (seen.call.endpoint !== "getSolvency") return holds
         askedAgain(state, seen.call, seen.atEpochMs)
         if (!state.taken.has(seen.call.id)) {

@@ -5,9 +5,10 @@
  *
  * What has to hold: how long ago the books were compared is told to the second; the payment is noticed and stops all withdrawals until the
  * operator has decided, and everybody is told so; no other withdrawal is done meanwhile, and who approves one is asked again; and who asks for
- * the proof of solvency later is told of a later moment, and finds the one before still. A stop has the last word over who was letting them
- * go on before it.
+ * the proof of solvency later is told of a later moment, and finds the one before still; much later nothing of before is told as the latest.
+ * A stop has the last word over who was letting them go on before it.
  */
+import type { Json } from "../reading/Bodies.js"
 import { operatorToken } from "../run/World.js"
 import * as Calls from "../workload/Calls.js"
 import * as FundsCalls from "../workload/FundsCalls.js"
@@ -107,6 +108,14 @@ export const paidAfterItsEnd: Scenario = {
     stage.wait(5_000)
     stage.holds("a later proof is of a later moment", Number(stage.done(solvency())["journalSequence"]) > Number(first))
     stage.is("the proof before, for whoever still verifies it", stage.done(solvency(first))["journalSequence"], first)
+
+    // What was made long ago is no more the latest, whoever asks: another one is made for the first who does.
+    stage.wait(11 * minute)
+    const old = solvency()
+    stage.is("what who asks for the first time in eleven minutes is told", [old.status, (old.json as Json)["code"]], [503,
+      "snapshot_unavailable"])
+    stage.wait(5_000)
+    stage.done(solvency())
     stage.auditEngine()
   }
 }

@@ -21,10 +21,12 @@ const proof = {
   salt,
   siblings: []
 }
+const atEpochMs = Date.UTC(2026, 0, 2, 3, 4, 5)
 const published = {
   version: "external-solvency/v1",
   asset: "USDC",
   ...root,
+  atEpochMs,
   shortfallAtoms: "0",
   collateralAtoms: "5000000",
   entryImbalanceAtoms: "0",
@@ -37,6 +39,7 @@ const published = {
   treasury: {
     partyId: "treasury::1220",
     ledgerOffset: 9,
+    comparedAtEpochMs: atEpochMs,
     heldAtoms: "5000000",
     uncreditedDepositsAtoms: "0",
     unattributedAtoms: "0"
@@ -53,7 +56,12 @@ const verify = (...args: ReadonlyArray<string>) => run("dist/tools/venue.js", ["
 
 describe("verify-solvency", () => {
   test("says what it checked, and ends with 0 where all of it holds", async () => {
-    const { code, stdout } = await verify("--proof", fileOf("proof.json", proof), "--published", fileOf("published.json", published))
+    const files = ["--proof", fileOf("proof.json", proof), "--published", fileOf("published.json", published)]
+    const { code, stdout } = await verify(...files, "--any-age")
+    const when = "it is of sequence 7, written at 2026-01-02T03:04:05.000Z, and was compared with the ledger at 2026-01-02T03:04:05.000Z"
+    expect(stdout).toContain(`holds  ${when}\n`)
+    const old = await verify(...files)
+    expect([old.code, old.stdout.includes(`FAILS  ${when}, more than an hour ago: it says nothing of now`)]).toEqual([1, true])
     expect(stdout).toContain("holds  the leaf of acc_1s with 5.000000 USDC is under the published root")
     expect(stdout).toContain(
       "holds  at ledger offset 9 treasury::1220 is said to hold 5.000000 USDC: all of 5.000000 USDC that is owed is covered"
@@ -75,7 +83,7 @@ describe("verify-solvency", () => {
     const { code, stdout } = await verify("--proof", file, "--published", lost)
     expect(stdout).toContain("FAILS  5.000000 USDC are owed, and only 0.000000 USDC stand behind it; 5.000000 USDC were credited without")
     expect(code).toBe(1)
-    expect((await verify("--proof", file, "--published", lost, "--test-money", "--account", "acc_1s")).code).toBe(0)
+    expect((await verify("--proof", file, "--published", lost, "--test-money", "--account", "acc_1s", "--any-age")).code).toBe(0)
     const others = await verify("--proof", file, "--published", lost, "--test-money", "--account", "acc_2s")
     expect([others.code, others.stdout.split("\n")[0]]).toEqual([1, "FAILS  the proof is of acc_1s, and not of acc_2s"])
   })

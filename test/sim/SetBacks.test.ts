@@ -33,6 +33,7 @@ const report = (journalSequence: number): object => ({
   version: "external-solvency/v1",
   asset: "USDC",
   journalSequence,
+  atEpochMs: 0,
   rootHash: "0".repeat(64),
   leafCount: 1,
   ...Object.fromEntries(zeros),

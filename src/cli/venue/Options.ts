@@ -226,6 +226,9 @@ export const verifySolvency = {
   account: named("account", "The account that the proof has to be of (acc_...); without it, anybody's proof holds"),
   testMoney: CliOptions.boolean("test-money").pipe(
     CliOptions.withDescription("Counts what was credited without a deposit as if the treasury held it: of a venue with test money")
+  ),
+  anyAge: CliOptions.boolean("any-age").pipe(
+    CliOptions.withDescription("Takes figures of any age: of files that were kept. Otherwise they fail once they are over an hour old")
   )
 }
 

@@ -1,4 +1,5 @@
 /** An operator's tasks for the venue as a whole: its status, its halt, its limits, its funds. */
+import * as Clock from "effect/Clock"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
@@ -175,7 +176,9 @@ export const verifySolvency = (parsed: Options.Of<typeof Options.verifySolvency>
       : yield* usage("verify-solvency takes --published or --url")
     const { holds, lines } = VerifySolvency.told(proof, published, {
       accountId: Option.getOrUndefined(parsed.account),
-      acceptsCredits: parsed.testMoney
+      acceptsCredits: parsed.testMoney,
+      ofAnyAge: parsed.anyAge,
+      nowEpochMs: yield* Clock.currentTimeMillis
     })
     yield* Console.log(lines.join("\n"))
     if (!holds) return yield* new Ended({ code: refusedCode, text: "not all of it holds" })

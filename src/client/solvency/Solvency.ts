@@ -26,6 +26,7 @@ export interface PublishedSolvency {
   readonly version: "external-solvency/v1"
   readonly asset: string
   readonly journalSequence: number
+  readonly atEpochMs: number
   readonly rootHash: string
   readonly leafCount: number
   readonly balancesAtoms: string
@@ -41,6 +42,7 @@ export interface PublishedSolvency {
   readonly treasury: {
     readonly partyId: string
     readonly ledgerOffset: number
+    readonly comparedAtEpochMs: number
     readonly heldAtoms: string
     readonly uncreditedDepositsAtoms: string
     readonly unattributedAtoms: string
@@ -84,6 +86,9 @@ const parent = (left: Node, right: Node): Node => ({
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0
 
+/** A time that a date can have. */
+const isTime = (value: unknown): boolean => isCount(value) && value <= 8.64e15
+
 /** Whether every member of an object passes its check. */
 const isShaped = (value: unknown, checks: Readonly<Record<string, (member: unknown) => boolean>>): boolean =>
   typeof value === "object" && value !== null
@@ -114,6 +119,7 @@ const isProof = (value: unknown): value is SolvencyProof =>
 const treasuryChecks = {
   partyId: (value: unknown) => typeof value === "string",
   ledgerOffset: isCount,
+  comparedAtEpochMs: isTime,
   heldAtoms: matches(unsignedPattern),
   uncreditedDepositsAtoms: matches(unsignedPattern),
   unattributedAtoms: matches(signedPattern)
@@ -124,6 +130,7 @@ const isPublished = (value: unknown): value is PublishedSolvency =>
     version: is("external-solvency/v1"),
     asset: is("USDC"),
     ...rootChecks,
+    atEpochMs: isTime,
     shortfallAtoms: matches(unsignedPattern),
     collateralAtoms: matches(signedPattern),
     entryImbalanceAtoms: matches(signedPattern),
@@ -164,12 +171,18 @@ const usdc = (atoms: bigint): string => {
   return `${atoms < 0n ? "-" : ""}${digits.slice(0, -6)}.${digits.slice(-6)} USDC`
 }
 
+const time = (epochMs: number): string => new Date(epochMs).toISOString()
+
 const verdict = (findings: ReadonlyArray<Finding>): Verdict => ({ holds: findings.every(({ holds }) => holds), findings })
 
 const finding = (holds: boolean, text: string, otherwise: string): Finding => ({ holds, text: holds ? text : otherwise })
 
 /** How published figures are judged. */
 export interface Judged {
+  /** The time now, by the verifier's own clock: `Date.now()`. Without it only what may be of any age holds. */
+  readonly nowEpochMs?: number
+  /** Whether they may be of any age: of answers that were kept. Otherwise what is of more than an hour ago does not hold. */
+  readonly ofAnyAge?: boolean
   /**
    * Whether what was credited without a deposit counts like money in the treasury: of a venue with test money. By default it does not,
    * since nothing but the venue's word stands behind it.
@@ -178,7 +191,7 @@ export interface Judged {
 }
 
 /** Whether the published figures are consistent, and whether the treasury covers the liabilities. */
-export const verifyPublished = (published: unknown, { acceptsCredits = false }: Judged = {}): Verdict => {
+export const verifyPublished = (published: unknown, judged: Judged = {}): Verdict => {
   if (!isPublished(published)) return verdict([{ holds: false, text: "what was published is not an answer of GET /v1/solvency" }])
   const atoms = (name: Exclude<keyof PublishedSolvency, "treasury">): bigint => BigInt(published[name])
   const equities = atoms("collateralAtoms") + atoms("entryImbalanceAtoms")
@@ -196,12 +209,36 @@ export const verifyPublished = (published: unknown, { acceptsCredits = false }: 
       `what is inside the venue differs from what came in less what went out by ${usdc(inside - brought)}`
     )
   ]
-  return verdict([...findings, ...treasuryFindings(published, acceptsCredits)])
+  return verdict([...findings, ...treasuryFindings(published, judged)])
+}
+
+/** Oldest that figures may be, ms, and furthest ahead of the verifier's clock. */
+const mostAgeMs = 3_600_000
+const mostAheadMs = 600_000
+
+/**
+ * Whether the figures are of now: of when the ledger was asked, since the last record before that may be older. A time that has not come
+ * is none: a venue could serve such figures until then.
+ */
+const ageFinding = (
+  { atEpochMs, journalSequence }: PublishedSolvency,
+  comparedAtEpochMs: number,
+  { nowEpochMs, ofAnyAge = false }: Judged
+): Finding => {
+  const of = `it is of sequence ${journalSequence}, written at ${time(atEpochMs)}, and was compared with the ledger at ${
+    time(comparedAtEpochMs)
+  }`
+  if (ofAnyAge) return { holds: true, text: of }
+  if (nowEpochMs === undefined) return { holds: false, text: `${of}: nobody said what time it is now` }
+  const ageMs = nowEpochMs - comparedAtEpochMs
+  if (ageMs > mostAgeMs) return { holds: false, text: `${of}, more than an hour ago: it says nothing of now` }
+  return finding(ageMs >= -mostAheadMs, of, `${of}, which is still to come`)
 }
 
 /** The treasury's holdings against the liabilities: to owners and the insurance fund, and for funding not yet paid out. */
-const treasuryFindings = (published: PublishedSolvency, acceptsCredits: boolean): ReadonlyArray<Finding> => {
+const treasuryFindings = (published: PublishedSolvency, judged: Judged): ReadonlyArray<Finding> => {
   const { treasury } = published
+  const { acceptsCredits = false } = judged
   if (treasury === null) {
     return [{ holds: false, text: "the ledger could not be asked when this was made: nothing is said of what the treasury holds" }]
   }
@@ -213,6 +250,7 @@ const treasuryFindings = (published: PublishedSolvency, acceptsCredits: boolean)
   const backed = acceptsCredits ? held + credited : held
   const credits = credited === 0n ? "" : `${usdc(credited)} were credited without a deposit`
   return [
+    ageFinding(published, treasury.comparedAtEpochMs, judged),
     // More than that is no fault of the venue's: on the ledger anybody may pay the treasury something, without anybody's consent.
     finding(
       BigInt(treasury.unattributedAtoms) === held - attributed && held >= attributed,

@@ -33,7 +33,7 @@ const SequenceQuery = Schema.Struct({
 const Treasury = Schema.Struct({
   partyId: Fields.Text,
   ledgerOffset: Fields.Count,
-  comparedAtEpochMs: Fields.EpochMs,
+  comparedAtEpochMs: told(Fields.EpochMs, "When the ledger was asked: all figures are those of that moment."),
   heldAtoms: told(Fields.Atoms, "What the treasury held on the ledger at that offset."),
   uncreditedDepositsAtoms: told(
     Fields.Atoms,
@@ -58,7 +58,7 @@ export const PublishedSolvency = Schema.Struct({
   version: Schema.Literal("external-solvency/v1"),
   asset: Schema.Literal("USDC"),
   ...root,
-  atEpochMs: told(Fields.EpochMs, "The time of that record."),
+  atEpochMs: told(Fields.EpochMs, "The time of that record: where nothing was recorded since, long before `comparedAtEpochMs`."),
   shortfallAtoms: told(Fields.Atoms, "What accounts lack whose equity is under nothing, and whose leaves say 0. "
     + "`balancesAtoms` less it is `collateralAtoms` plus `entryImbalanceAtoms`."),
   collateralAtoms: told(Fields.SignedAtoms, "Of all accounts, the insurance fund's included."),
@@ -155,7 +155,7 @@ export const getSolvency = Route.effect({
         + "out over all accounts, so equities come to the collaterals and the entry-notional imbalance, whatever the marks, and a mark "
         + "that is wrong moves money between leaves and never out of the sum. Floored, since a negative leaf would hide what is owed to "
         + "others: what that adds is `shortfallAtoms`. Made when asked for and the last is a minute old: 503 `snapshot_unavailable` "
-        + "until there is one."
+        + "until there is one, and likewise where the last is older than ten minutes, which is then found by its `sequence` only."
     ),
   example: { target: "/v1/solvency" },
   handler: (services) => ({ urlParams }) =>

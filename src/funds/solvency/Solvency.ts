@@ -3,7 +3,7 @@
  * totals at that sequence, and the treasury's holdings on the ledger at the same moment.
  *
  * It is made on request once the last one is a minute old, beside the venue's work: the writer only waits for one copy of the
- * accounts' equities. The latest two are kept.
+ * accounts' equities. The latest two are kept; one that is no longer of the present is found by its sequence alone.
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -18,6 +18,8 @@ import { Tree } from "./Tree.js"
 /** Shortest interval between two proofs, and after a failed attempt, in ms. */
 const everyMs = 60_000
 const againMs = 5_000
+/** How long one is told as the latest, in ms: while another one is asked for each time, there is a later one long before. */
+const latestForMs = 600_000
 /** Most attempts while money or funding is moving. */
 const mostTries = 5
 
@@ -25,6 +27,8 @@ const mostTries = 5
 interface Sums {
   readonly sequence: number
   readonly atEpochMs: number
+  /** When this state was the present one, by the clock: its last record may be much older. */
+  readonly takenAtEpochMs: number
   /** Of all accounts, the insurance fund's included. */
   readonly collateralAtoms: bigint
   readonly entryImbalanceAtoms: bigint
@@ -77,7 +81,7 @@ const floored = ({ equityAtoms }: EquitiesView): bigint => {
 /**
  * The present state, copied in one turn; undefined where funding is being settled, or money has moved since the ledger was asked.
  */
-const takeNow = (reads: Reads, treasury: Report | undefined): Taken | undefined => {
+const takeNow = ({ now, reads }: Parts, treasury: Report | undefined): Taken | undefined => {
   const { depositedAtoms, uncreditedAtoms, withdrawnAtoms } = owedBy(reads)
   const isMoved = treasury !== undefined && (
     treasury.depositedAtoms !== depositedAtoms || treasury.withdrawnAtoms !== withdrawnAtoms || treasury.uncreditedAtoms !== uncreditedAtoms
@@ -95,6 +99,7 @@ const takeNow = (reads: Reads, treasury: Report | undefined): Taken | undefined 
     sums: {
       sequence,
       atEpochMs,
+      takenAtEpochMs: now(),
       collateralAtoms,
       entryImbalanceAtoms,
       shortfallAtoms,
@@ -111,13 +116,13 @@ const takeNow = (reads: Reads, treasury: Report | undefined): Taken | undefined 
 }
 
 /** The ledger is asked first, so that nothing lies between its answer and the copy; without an answer the proof has no treasury. */
-const take = ({ nextSlice, reads, reconcile }: Parts): Effect.Effect<Taken | undefined> =>
+const take = (parts: Parts): Effect.Effect<Taken | undefined> =>
   Effect.gen(function*() {
     for (let tries = 0; tries < mostTries; tries++) {
-      const report = yield* Effect.option(reconcile)
-      const taken = takeNow(reads, Option.getOrUndefined(report))
+      const report = yield* Effect.option(parts.reconcile)
+      const taken = takeNow(parts, Option.getOrUndefined(report))
       if (taken !== undefined) return taken
-      yield* nextSlice
+      yield* parts.nextSlice
     }
     return undefined
   })
@@ -130,10 +135,15 @@ export class Solvency {
 
   constructor(private readonly parts: Parts) {}
 
-  /** The proof of a sequence, or the latest; undefined where there is none. Starts another one when it is due. */
+  /** The proof of a sequence, or the latest; undefined where there is none, or none of late. Starts another one when it is due. */
   published(sequence?: number): Published | undefined {
     this.ask()
-    return sequence === undefined ? this.kept[0] : this.kept.find((one) => one.sequence === sequence)
+    return sequence === undefined ? this.latest : this.kept.find((one) => one.sequence === sequence)
+  }
+
+  private get latest(): Published | undefined {
+    const [latest] = this.kept
+    return latest !== undefined && this.parts.now() - latest.takenAtEpochMs <= latestForMs ? latest : undefined
   }
 
   private ask(): void {

@@ -29,7 +29,7 @@ const setting = (
   compared: ReadonlyArray<Effect.Effect<Report, Unreachable>>,
   fund = -1
 ) => {
-  const asked = { compared: 0, copied: 0, nowMs: 1_000_000 }
+  const asked = { compared: 0, copied: 0, nowMs: 1_000_000, begun: undefined as Effect.Effect<void> | undefined, isHeldBack: false }
   const view = (atoms: ReadonlyArray<number>): EquitiesView => ({
     equityAtoms: Float64Array.from(atoms),
     collateralAtoms: BigInt(atoms.reduce((sum, each) => sum + each, 0)),
@@ -60,7 +60,10 @@ const setting = (
     nextSlice: Effect.void,
     now: () => asked.nowMs,
     secret: "secret",
-    fork: (effect) => Effect.runSync(effect)
+    fork: (effect) => {
+      if (asked.isHeldBack) asked.begun = effect
+      else Effect.runSync(effect)
+    }
   })
   return { asked, solvency }
 }
@@ -133,5 +136,19 @@ describe("what is taken of the state", () => {
     expect(two!.tree.rootHash).toEqual(one!.tree.rootHash)
     expect(solvency.published(40)).toBe(two)
     expect(solvency.published(39)).toBeUndefined()
+  })
+
+  test("what is older than ten minutes is not told as the latest: who asks has another one made, and finds the old one by its sequence", () => {
+    const { asked, solvency } = setting([[20]], [unreachable])
+    const one = solvency.published()
+    asked.isHeldBack = true
+    asked.nowMs += 600_000
+    expect(solvency.published()).toBe(one)
+    asked.nowMs += 1
+    expect(solvency.published()).toBeUndefined()
+    expect(solvency.published(40)).toBe(one)
+    Effect.runSync(asked.begun!)
+    // Nothing was recorded meanwhile: it is of the same sequence, and of now.
+    expect(solvency.published()).toMatchObject({ sequence: 40, atEpochMs: 5, takenAtEpochMs: asked.nowMs })
   })
 })

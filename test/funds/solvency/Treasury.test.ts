@@ -36,7 +36,9 @@ test("the treasury holds what is owed, also what a withdrawal has reserved, and 
     treasury: { heldAtoms: String(depositAtoms), unattributedAtoms: "0" }
   })
   const proof = await owner.must("GET", `/v1/accounts/{account}/solvency-proof?sequence=${answer.journalSequence}`)
-  expect([...verifyPublished(answer).findings, ...verifyProof(proof, answer).findings].filter(({ holds }) => !holds)).toEqual([])
+  const nowEpochMs = answer.treasury.comparedAtEpochMs
+  expect([...verifyPublished(answer, { nowEpochMs }).findings, ...verifyProof(proof, answer).findings].filter(({ holds }) => !holds))
+    .toEqual([])
   expect(proof.balanceAtoms).toBe(String(depositAtoms - amountAtoms))
 
   // A negative funding pool does not make up for money that the treasury lacks.
@@ -46,5 +48,5 @@ test("the treasury holds what is owed, also what a withdrawal has reserved, and 
     confirmedWithdrawalsAtoms: "5000000",
     treasury: { ...answer.treasury, heldAtoms: String(depositAtoms - 5_000_000) }
   }
-  expect(verifyPublished(lacking).findings.every(({ holds }) => holds)).toBe(false)
+  expect(verifyPublished(lacking, { nowEpochMs }).findings.every(({ holds }) => holds)).toBe(false)
 })

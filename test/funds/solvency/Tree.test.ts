@@ -12,6 +12,7 @@ import { leafOf, levelsOf, type NaiveNode, parentOf, rootOf } from "./NaiveTree.
 const hex = (given: Uint8Array): string => Buffer.from(given).toString("hex")
 const accountIdOf = (account: number): string => `acc_${account}`
 const secret = "secret-of-the-tests"
+const nowEpochMs = Date.UTC(2026, 10, 30, 12)
 
 const treeOf = (balances: ReadonlyArray<number>, sequence = 7): Tree => {
   const tree = new Tree(sequence, Float64Array.from(balances), accountIdOf, new Salts(secret, sequence))
@@ -40,6 +41,7 @@ const publishedOf = ({ balancesAtoms, journalSequence, leafCount, rootHash }: So
   version: "external-solvency/v1",
   asset: "USDC",
   journalSequence,
+  atEpochMs: nowEpochMs - 9_000,
   rootHash,
   leafCount,
   balancesAtoms,
@@ -52,7 +54,14 @@ const publishedOf = ({ balancesAtoms, journalSequence, leafCount, rootHash }: So
   creditedAtoms: "0",
   confirmedDepositsAtoms: balancesAtoms,
   confirmedWithdrawalsAtoms: "0",
-  treasury: { partyId: "treasury", ledgerOffset: 5, heldAtoms: balancesAtoms, uncreditedDepositsAtoms: "0", unattributedAtoms: "0" }
+  treasury: {
+    partyId: "treasury",
+    ledgerOffset: 5,
+    comparedAtEpochMs: nowEpochMs - 5_000,
+    heldAtoms: balancesAtoms,
+    uncreditedDepositsAtoms: "0",
+    unattributedAtoms: "0"
+  }
 })
 
 const balances = fc.array(fc.oneof(fc.constant(0), fc.maxSafeNat()), { minLength: 1, maxLength: 70 })
@@ -74,7 +83,7 @@ test("every account's proof leads to the root of a tree that was made in the pla
       expect(proof.siblings).toEqual(siblings.map(({ hash, sum }) => ({ hash, sumAtoms: String(sum) })))
       expect(verifyProof(proof, publishedOf(proof))).toMatchObject({ holds: true })
     }
-    expect(verifyPublished(publishedOf(proofs[0]!))).toMatchObject({ holds: true })
+    expect(verifyPublished(publishedOf(proofs[0]!), { nowEpochMs })).toMatchObject({ holds: true })
     expect(tree.pathOf(given.length)).toBeUndefined()
   }), { numRuns: 60 })
 })
@@ -175,7 +184,7 @@ test("what was published is held against itself and the treasury", () => {
   const published = publishedOf(proofOf(treeOf([5_000_000, 7_000_000]), 0))
   const { treasury } = published
   const failing = (change: object): ReadonlyArray<string> =>
-    verifyPublished({ ...published, ...change }).findings.flatMap(({ holds, text }) => holds ? [] : [text])
+    verifyPublished({ ...published, ...change }, { nowEpochMs }).findings.flatMap(({ holds, text }) => holds ? [] : [text])
   expect(failing({})).toEqual([])
   expect(failing({ shortfallAtoms: "1" })).toEqual(["the balances are not the collaterals with the profit not realised yet"])
   expect(failing({ reservedAtoms: "2" })).toEqual([
@@ -206,10 +215,33 @@ test("what was published is held against itself and the treasury", () => {
   expect(verifyPublished(undefined).holds).toBe(false)
 })
 
+test("figures say of when they are, and hold for an hour, unless those who ask say that they may be of any age", () => {
+  const published = publishedOf(proofOf(treeOf([5_000_000]), 0))
+  const at = (comparedAtEpochMs: number) => ({ ...published, treasury: { ...published.treasury, comparedAtEpochMs } })
+  const judged = (comparedAtEpochMs: number, given: object = { nowEpochMs }) => {
+    const { findings, holds } = verifyPublished(at(comparedAtEpochMs), given)
+    return [holds, findings.filter((finding) => finding.holds === holds && finding.text.includes("compared")).map(({ text }) => text)]
+  }
+  const of = (compared: string) =>
+    `it is of sequence 7, written at 2026-11-30T11:59:51.000Z, and was compared with the ledger at ${compared}`
+  const [hour, minute] = [3_600_000, 60_000]
+  expect(judged(nowEpochMs - hour)).toEqual([true, [of("2026-11-30T11:00:00.000Z")]])
+  expect(judged(nowEpochMs - hour - 1)).toEqual([false, [
+    `${of("2026-11-30T10:59:59.999Z")}, more than an hour ago: it says nothing of now`
+  ]])
+  // By a venue's clock that is a little ahead; what is of a time to come would hold until then.
+  expect(judged(nowEpochMs + 10 * minute)).toEqual([true, [of("2026-11-30T12:10:00.000Z")]])
+  expect(judged(nowEpochMs + 11 * minute)).toEqual([false, [`${of("2026-11-30T12:11:00.000Z")}, which is still to come`]])
+  expect(judged(0, {})).toEqual([false, [`${of("1970-01-01T00:00:00.000Z")}: nobody said what time it is now`]])
+  expect(judged(0, { ofAnyAge: true })).toEqual([true, [of("1970-01-01T00:00:00.000Z")]])
+  for (const without of [{ ...published, atEpochMs: undefined }, at(-1), at(8.64e15 + 1)])
+    expect(verifyPublished(without, { ofAnyAge: true }).findings).toHaveLength(1)
+})
+
 test("what somebody sends the treasury is told, and fails nothing; a loss fails whatever else was sent", () => {
   const published = publishedOf(proofOf(treeOf([5_000_000, 7_000_000]), 0))
   const judged = (heldAtoms: string, unattributedAtoms: string) =>
-    verifyPublished({ ...published, treasury: { ...published.treasury, heldAtoms, unattributedAtoms } })
+    verifyPublished({ ...published, treasury: { ...published.treasury, heldAtoms, unattributedAtoms } }, { nowEpochMs })
   expect(judged("12000001", "1").findings.map(({ holds, text }) => [holds, text]).slice(-2)).toEqual([
     [true, "what the treasury holds is what the journal accounts for, and 0.000001 USDC more, which came without a deposit"],
     [true, "at ledger offset 5 treasury is said to hold 12.000001 USDC: all of 12.000000 USDC that is owed is covered"]
@@ -229,7 +261,7 @@ test("what was credited without a deposit stands behind nothing, unless whoever 
     treasury: { ...published.treasury, heldAtoms: "3000000" }
   }
   const failing = (change: object, acceptsCredits: boolean): ReadonlyArray<string> =>
-    verifyPublished({ ...credited, ...change }, { acceptsCredits }).findings.flatMap(({ holds, text }) => holds ? [] : [text])
+    verifyPublished({ ...credited, ...change }, { acceptsCredits, nowEpochMs }).findings.flatMap(({ holds, text }) => holds ? [] : [text])
   expect(verifyPublished(credited)).toEqual(verifyPublished(credited, { acceptsCredits: false }))
   expect(failing({}, false)).toEqual([
     "12.000000 USDC are owed, and only 3.000000 USDC stand behind it; 9.000000 USDC were credited without a deposit, for which nothing on "
