@@ -334,11 +334,18 @@ export class NaiveFunds {
     return this.transfers.filter((transfer) => transfer.account === account && transfer.end === undefined)
   }
 
+  /** Money held for withdrawals, by the account that asked for them. */
+  get held(): ReadonlyMap<number, bigint> {
+    const held = new Map<number, bigint>()
+    for (const { account, amount, isSettled, kind } of this.transfers) {
+      if (kind === "withdrawal" && !isSettled) held.set(account, (held.get(account) ?? 0n) + amount)
+    }
+    return held
+  }
+
   /** Money held for withdrawals. */
   get reserved(): bigint {
-    return this.transfers
-      .filter(({ isSettled, kind }) => kind === "withdrawal" && !isSettled)
-      .reduce((sum, { amount }) => sum + amount, 0n)
+    return [...this.held.values()].reduce((sum, amount) => sum + amount, 0n)
   }
 
   /** When the next transfer expires; `Infinity` where none waits. */

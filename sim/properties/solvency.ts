@@ -1,12 +1,13 @@
 /**
  * Safety (I1, as anybody may check it). The published solvency report has the venue's sums at the named record, by the reference model:
  * what accounts have and lack at the marks, what is held, collected and owed, and what was paid in. They add up to the atom, the balances
- * under the root sum up to the accounts' equity, and the treasury is compared with the same journal. A report that was told as the latest
+ * under the root sum up to the accounts' equity and to what is held of each, and the treasury is compared with the same journal. A report that was told as the latest
  * is there for whoever names its record, until there may have been two newer ones; the next one is made a minute later, and none of more than ten
  * minutes ago is told as the latest. Each tree salts an account's leaf
  * differently: a leaf that was once shown cannot be recognized in another tree.
  */
 import { verifyProof, verifyPublished } from "../../src/client/solvency/Solvency.js"
+import { accountId as idOf } from "../../src/domain/Ids.js"
 import { marginOf } from "../model/NaiveMoney.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { isObject, type Json } from "../reading/Bodies.js"
@@ -21,6 +22,8 @@ interface Sums {
   readonly leafCount: number
   /** Each account's equity, by its index. */
   readonly equities: ReadonlyArray<bigint>
+  /** What withdrawals hold, by the index of their account. */
+  readonly held: ReadonlyMap<number, bigint>
   readonly atoms: Readonly<Record<string, bigint>>
 }
 
@@ -112,6 +115,7 @@ const sumsOf = (model: NaiveVenue): Sums => {
     atEpochMs,
     leafCount: accounts.length,
     equities,
+    held: funds.held,
     atoms: {
       balancesAtoms: balances,
       shortfallAtoms: shortfall,
@@ -190,19 +194,25 @@ const published = (state: State, { answer: { json, text }, call }: Answered): Ve
   return isOfAnother(call, sequence) ? broken(`${what} is another than was asked for: ${text}`) : holds
 }
 
-/** Checks a proof: the balance is the account's at that record, and leads to the published root. */
-const proven = ({ salts, sums, told }: State, { answer: { json }, call }: Answered): Verdict => {
+/** Checks a proof: the balance and what is held are the account's at that record, and lead to the published root. */
+const proven = ({ model, salts, sums, told }: State, { answer: { json }, call }: Answered): Verdict => {
   const proof = json as Json
   const sequence = Number(proof["journalSequence"])
   const what = `${call.target} at record ${sequence}`
-  if (proof["accountId"] !== call.accountId) return broken(`${what} is of ${String(proof["accountId"])}`)
+  const accountId = String(proof["accountId"])
+  if (!call.target.includes(`/${accountId}/`)) return broken(`${what} is of ${accountId}`)
+  const account = model?.accounts.findIndex(({ born }) => idOf(born) === accountId) ?? -1
   if (isOfAnother(call, sequence)) return broken(`${what} is of another than was asked for`)
-  const equity = sums.get(sequence)?.equities[call.account]
+  const equity = sums.get(sequence)?.equities[account]
   const balance = equity === undefined || equity > 0n ? equity : 0n
   if (balance !== undefined && String(balance) !== proof["balanceAtoms"]) {
     return broken(`${what} counts ${String(proof["balanceAtoms"])}, and the account has ${balance}`)
   }
-  const [salt, leaf] = [String(proof["salt"]), `the leaf of ${call.accountId} at record ${sequence}`]
+  const ofAccount = sums.get(sequence)?.held.get(account) ?? 0n
+  if (sums.has(sequence) && String(ofAccount) !== proof["heldAtoms"]) {
+    return broken(`${what} has ${String(proof["heldAtoms"])} held, and withdrawals hold ${ofAccount}`)
+  }
+  const [salt, leaf] = [String(proof["salt"]), `the leaf of ${accountId} at record ${sequence}`]
   const hidden = salts.get(salt) ?? leaf
   salts.set(salt, hidden)
   if (hidden !== leaf) return broken(`${what} is hidden by the salt of ${hidden}`)

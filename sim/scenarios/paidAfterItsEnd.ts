@@ -12,6 +12,7 @@ import type { Json } from "../reading/Bodies.js"
 import { operatorToken } from "../run/World.js"
 import * as Calls from "../workload/Calls.js"
 import * as FundsCalls from "../workload/FundsCalls.js"
+import * as OwnerCalls from "../workload/OwnerCalls.js"
 import { beginWithOwner, ledgerOf, passkey, withPrepared } from "./Ledger.js"
 import { infoOf } from "./Routes.js"
 import type { Scenario } from "./Scenario.js"
@@ -116,6 +117,9 @@ export const paidAfterItsEnd: Scenario = {
       "snapshot_unavailable"])
     stage.wait(5_000)
     stage.done(solvency())
+    // The other withdrawal still waits for its approval: what it holds is in no balance, and in the owner's leaf.
+    const proof = stage.done(stage.apart(OwnerCalls.readOwn(owner, "getSolvencyProof", "solvency-proof")).answer)
+    stage.is("what the proof says that the owner's withdrawal holds", proof["heldAtoms"], "5000000")
     stage.auditEngine()
   }
 }

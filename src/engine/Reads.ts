@@ -619,6 +619,8 @@ export interface Reads {
   readonly forgottenTransfers: (account: number) => ForgottenTransfers
   /** Unfinished transfers of all accounts, including failed deposits whose offer is to be withdrawn, oldest first. */
   readonly openTransfers: () => ReadonlyArray<TransferView>
+  /** What withdrawals hold of each account, money atoms: a copy, in which accounts of which they hold nothing are missing. */
+  readonly heldByWithdrawals: () => ReadonlyMap<number, bigint>
   /** Transfers of an account that have not ended, oldest first. */
   readonly openTransfersOf: (account: number) => ReadonlyArray<TransferView>
   /** Why an approved withdrawal that was never executed will not be begun; undefined if it will be, and for other transfers. */

@@ -277,6 +277,10 @@ export class FakeEngine implements Reads {
     return []
   }
 
+  heldByWithdrawals(): ReadonlyMap<number, bigint> {
+    return new Map()
+  }
+
   openTransfersOf(): ReadonlyArray<never> {
     return []
   }

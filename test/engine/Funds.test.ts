@@ -722,6 +722,7 @@ describe("a transfer that nobody approves", () => {
     driver.approve(owner, other)
     expect(cancel(other)).toBe(Refusal.stepConflict)
     expect(driver.engine.funds.reservedAtoms).toBe(BigInt(usdc(3)))
+    expect(driver.engine.heldByWithdrawals()).toEqual(new Map([[owner.account, BigInt(usdc(3))]]))
   })
 })
 

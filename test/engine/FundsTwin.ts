@@ -101,6 +101,7 @@ export class FundsTwin extends FundsDriver {
     }
     const { alarms, depositedAtoms, reservedAtoms, stop, withdrawnAtoms } = engine.funds
     expect([depositedAtoms, withdrawnAtoms, reservedAtoms]).toEqual([model.deposited, model.withdrawn, model.reserved])
+    expect(engine.heldByWithdrawals()).toEqual(model.held)
     expect(Object.values(alarms).reduce((sum, each) => sum + each, 0)).toBe(model.contradictions)
     expect(stop !== undefined).toBe(model.isStopped)
     expect(firstBroken(engine.state)).toBe(undefined)

@@ -30,7 +30,7 @@ test("a clock is set back when it reads less than before, and goes on from there
 const zeros = ["balances", "shortfall", "collateral", "entryImbalance", "reserved", "fees", "fundingPool", "credited", "confirmedDeposits",
   "confirmedWithdrawals"].map((name) => [`${name}Atoms`, "0"] as const)
 const report = (journalSequence: number): object => ({
-  version: "external-solvency/v1",
+  version: "external-solvency/v2",
   asset: "USDC",
   journalSequence,
   atEpochMs: 0,

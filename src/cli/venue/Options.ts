@@ -228,7 +228,9 @@ export const verifySolvency = {
     CliOptions.withDescription("Counts what was credited without a deposit as if the treasury held it: of a venue with test money")
   ),
   anyAge: CliOptions.boolean("any-age").pipe(
-    CliOptions.withDescription("Takes figures of any age: of files that were kept. Otherwise they fail once they are over an hour old")
+    CliOptions.withDescription(
+      "Takes figures of any age, and those of venues before 0.8.0: of files that were kept. Otherwise they fail, after an hour"
+    )
   )
 }
 

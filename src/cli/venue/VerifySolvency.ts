@@ -18,7 +18,7 @@ export const told = (
   published: unknown,
   { accountId, ...judged }: Expected
 ): { readonly holds: boolean; readonly lines: ReadonlyArray<string> } => {
-  const findings = [...verifyProof(proof, published, accountId).findings, ...verifyPublished(published, judged).findings]
+  const findings = [...verifyProof(proof, published, accountId, judged).findings, ...verifyPublished(published, judged).findings]
   return {
     holds: findings.every(({ holds }) => holds),
     lines: [...new Set(findings.map(({ holds, text }) => `${holds ? "holds" : "FAILS"}  ${text}`))]

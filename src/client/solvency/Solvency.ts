@@ -9,21 +9,29 @@ import { createHash } from "node:crypto"
 
 /** The answer of `GET /v1/accounts/{accountId}/solvency-proof`. */
 export interface SolvencyProof {
-  readonly version: "external-solvency-proof/v1"
+  readonly version: "external-solvency-proof/v2"
   readonly accountId: string
   readonly journalSequence: number
   readonly rootHash: string
   readonly leafCount: number
   readonly balancesAtoms: string
+  readonly reservedAtoms: string
   readonly leafIndex: number
   readonly balanceAtoms: string
+  readonly heldAtoms: string
   readonly salt: string
-  readonly siblings: ReadonlyArray<{ readonly hash: string; readonly sumAtoms: string }>
+  readonly siblings: ReadonlyArray<{ readonly hash: string; readonly sumAtoms: string; readonly heldAtoms: string }>
 }
+
+/**
+ * What venues publish, and what they published before 0.8.0: then no leaf had what pending withdrawals hold of its account, so that
+ * `reservedAtoms` was a word of the venue's that nobody could check.
+ */
+type Version = "external-solvency/v2" | "external-solvency/v1"
 
 /** The answer of `GET /v1/solvency`. */
 export interface PublishedSolvency {
-  readonly version: "external-solvency/v1"
+  readonly version: Version
   readonly asset: string
   readonly journalSequence: number
   readonly atEpochMs: number
@@ -63,7 +71,16 @@ export interface Verdict {
 
 interface Node {
   readonly hash: Buffer
+  /** What the balances below come to, and what withdrawals hold of their accounts. */
   readonly sum: bigint
+  readonly held: bigint
+}
+
+/** How the nodes of a version are hashed. */
+interface Hashing {
+  readonly ofTag: (tag: string, ...parts: ReadonlyArray<Buffer>) => Buffer
+  /** The numbers of a leaf or node. */
+  readonly numbers: (node: Omit<Node, "hash">) => Buffer
 }
 
 const hashPattern = /^[0-9a-f]{64}$/
@@ -73,15 +90,23 @@ const idPattern = /^[\x21-\x7e]{1,128}$/
 const mostLeaves = 2 ** 32
 
 const zero = Buffer.alloc(1)
-const sha256 = (tag: string, ...parts: ReadonlyArray<Buffer>): Buffer =>
-  createHash("sha256").update(Buffer.concat([Buffer.from(`perpetuum/solvency/${tag}/v1`), zero, ...parts])).digest()
 
 /** A text terminated by a zero byte, which it cannot contain itself. */
 const ended = (text: string): Buffer => Buffer.concat([Buffer.from(text), zero])
 
-const parent = (left: Node, right: Node): Node => ({
-  hash: sha256("node", left.hash, ended(String(left.sum)), right.hash, ended(String(right.sum))),
-  sum: left.sum + right.sum
+const hashing = (version: "v1" | "v2", numbers: Hashing["numbers"]): Hashing => ({
+  ofTag: (tag, ...parts) =>
+    createHash("sha256").update(Buffer.concat([Buffer.from(`perpetuum/solvency/${tag}/${version}`), zero, ...parts])).digest(),
+  numbers
+})
+
+const second = hashing("v2", ({ held, sum }) => Buffer.concat([ended(String(sum)), ended(String(held))]))
+const first = hashing("v1", ({ sum }) => ended(String(sum)))
+
+const parent = ({ numbers, ofTag }: Hashing, left: Node, right: Node): Node => ({
+  hash: ofTag("node", left.hash, numbers(left), right.hash, numbers(right)),
+  sum: left.sum + right.sum,
+  held: left.held + right.held
 })
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0
@@ -95,7 +120,7 @@ const isShaped = (value: unknown, checks: Readonly<Record<string, (member: unkno
   && Object.entries(checks).every(([name, check]) => check((value as Readonly<Record<string, unknown>>)[name]))
 
 const matches = (pattern: RegExp) => (value: unknown): boolean => typeof value === "string" && pattern.test(value)
-const is = (expected: string) => (value: unknown): boolean => value === expected
+const is = (...expected: ReadonlyArray<string>) => (value: unknown): boolean => expected.some((each) => value === each)
 
 const siblingChecks = { hash: matches(hashPattern), sumAtoms: matches(unsignedPattern) }
 const rootChecks = {
@@ -105,16 +130,48 @@ const rootChecks = {
   balancesAtoms: matches(unsignedPattern)
 }
 
+const areShaped = (checks: Readonly<Record<string, (member: unknown) => boolean>>) => (value: unknown): boolean =>
+  Array.isArray(value) && value.length <= 32 && value.every((one) => isShaped(one, checks))
+
+const proofChecks = {
+  accountId: matches(idPattern),
+  ...rootChecks,
+  leafIndex: isCount,
+  balanceAtoms: matches(unsignedPattern),
+  salt: matches(hashPattern)
+}
+
+const heldChecks = { heldAtoms: matches(unsignedPattern) }
+
 const isProof = (value: unknown): value is SolvencyProof =>
   isShaped(value, {
-    version: is("external-solvency-proof/v1"),
-    accountId: matches(idPattern),
-    ...rootChecks,
-    leafIndex: isCount,
-    balanceAtoms: matches(unsignedPattern),
-    salt: matches(hashPattern),
-    siblings: (siblings) => Array.isArray(siblings) && siblings.length <= 32 && siblings.every((one) => isShaped(one, siblingChecks))
+    version: is("external-solvency-proof/v2"),
+    ...proofChecks,
+    ...heldChecks,
+    reservedAtoms: matches(unsignedPattern),
+    siblings: areShaped({ ...siblingChecks, ...heldChecks })
   })
+
+type WithoutHeld<A> = Omit<A, "heldAtoms">
+
+/** A proof of the first version. */
+interface FirstProof extends WithoutHeld<Omit<SolvencyProof, "version" | "reservedAtoms" | "siblings">> {
+  readonly siblings: ReadonlyArray<WithoutHeld<SolvencyProof["siblings"][number]>>
+}
+
+const isFirstProof = (value: unknown): value is FirstProof =>
+  isShaped(value, { version: is("external-solvency-proof/v1"), ...proofChecks, siblings: areShaped(siblingChecks) })
+
+const isOfFirst = ({ version }: PublishedSolvency): boolean => version === "external-solvency/v1"
+
+/** A proof that belongs to what was published: one of the first version is read as one in which nothing is held. */
+const proofOf = (value: unknown, published: PublishedSolvency): SolvencyProof | undefined => {
+  if (!isOfFirst(published)) return isProof(value) ? value : undefined
+  if (!isFirstProof(value)) return undefined
+  const siblings = value.siblings.map((one) => ({ ...one, heldAtoms: "0" }))
+  const { reservedAtoms } = published
+  return { ...value, version: "external-solvency-proof/v2", heldAtoms: "0", reservedAtoms, siblings }
+}
 
 const treasuryChecks = {
   partyId: (value: unknown) => typeof value === "string",
@@ -127,7 +184,7 @@ const treasuryChecks = {
 
 const isPublished = (value: unknown): value is PublishedSolvency =>
   isShaped(value, {
-    version: is("external-solvency/v1"),
+    version: is("external-solvency/v2", "external-solvency/v1"),
     asset: is("USDC"),
     ...rootChecks,
     atEpochMs: isTime,
@@ -145,11 +202,12 @@ const isPublished = (value: unknown): value is PublishedSolvency =>
   })
 
 /** The root of the tree according to a proof; undefined where its path is not as long as its position requires. */
-const topOf = ({ accountId, balanceAtoms, leafCount, leafIndex, salt, siblings }: SolvencyProof): Node | undefined => {
-  let node: Node = {
-    hash: sha256("leaf", ended(accountId), ended(balanceAtoms), Buffer.from(salt, "hex")),
-    sum: BigInt(balanceAtoms)
-  }
+const topOf = (
+  hashed: Hashing,
+  { accountId, balanceAtoms, heldAtoms, leafCount, leafIndex, salt, siblings }: SolvencyProof
+): Node | undefined => {
+  const sums = { sum: BigInt(balanceAtoms), held: BigInt(heldAtoms) }
+  let node: Node = { ...sums, hash: hashed.ofTag("leaf", ended(accountId), hashed.numbers(sums), Buffer.from(salt, "hex")) }
   let used = 0
   for (let index = leafIndex, width = leafCount; width > 1; index = Math.floor(index / 2), width = Math.ceil(width / 2)) {
     const isRight = index % 2 === 1
@@ -157,14 +215,14 @@ const topOf = ({ accountId, balanceAtoms, leafCount, leafIndex, salt, siblings }
     if (!isRight && index + 1 === width) continue
     const sibling = siblings[used++]
     if (sibling === undefined) return undefined
-    const beside = { hash: Buffer.from(sibling.hash, "hex"), sum: BigInt(sibling.sumAtoms) }
-    node = isRight ? parent(beside, node) : parent(node, beside)
+    const beside = { hash: Buffer.from(sibling.hash, "hex"), sum: BigInt(sibling.sumAtoms), held: BigInt(sibling.heldAtoms) }
+    node = isRight ? parent(hashed, beside, node) : parent(hashed, node, beside)
   }
   return used === siblings.length ? node : undefined
 }
 
-const rootOf = ({ journalSequence, leafCount }: SolvencyProof, { hash, sum }: Node): string =>
-  sha256("root", ended(String(journalSequence)), ended(String(leafCount)), ended(String(sum)), hash).toString("hex")
+const rootOf = ({ numbers, ofTag }: Hashing, { journalSequence, leafCount }: SolvencyProof, top: Node): string =>
+  ofTag("root", ended(String(journalSequence)), ended(String(leafCount)), numbers(top), top.hash).toString("hex")
 
 const usdc = (atoms: bigint): string => {
   const digits = String(atoms < 0n ? -atoms : atoms).padStart(7, "0")
@@ -181,7 +239,10 @@ const finding = (holds: boolean, text: string, otherwise: string): Finding => ({
 export interface Judged {
   /** The time now, by the verifier's own clock: `Date.now()`. Without it only what may be of any age holds. */
   readonly nowEpochMs?: number
-  /** Whether they may be of any age: of answers that were kept. Otherwise what is of more than an hour ago does not hold. */
+  /**
+   * Whether they may be of any age, and of the first version: of answers that were kept. Otherwise what is of more than an hour ago
+   * does not hold, nor does what leaves out what pending withdrawals hold.
+   */
   readonly ofAnyAge?: boolean
   /**
    * Whether what was credited without a deposit counts like money in the treasury: of a venue with test money. By default it does not,
@@ -209,8 +270,17 @@ export const verifyPublished = (published: unknown, judged: Judged = {}): Verdic
       `what is inside the venue differs from what came in less what went out by ${usdc(inside - brought)}`
     )
   ]
-  return verdict([...findings, ...treasuryFindings(published, judged)])
+  return verdict([...versionFindings(published, judged), ...findings, ...treasuryFindings(published, judged)])
 }
+
+/** What a verifier has to know of the first version, in which a venue could leave out a pending withdrawal unnoticed. */
+const versionFindings = (published: PublishedSolvency, { ofAnyAge = false }: Judged): ReadonlyArray<Finding> =>
+  isOfFirst(published)
+    ? [{
+      holds: ofAnyAge,
+      text: "it is of the first version, of venues before 0.8.0: what pending withdrawals hold is in no leaf, and is the venue's word alone"
+    }]
+    : []
 
 /** Oldest that figures may be, ms, and furthest ahead of the verifier's clock. */
 const mostAgeMs = 3_600_000
@@ -270,23 +340,30 @@ const treasuryFindings = (published: PublishedSolvency, judged: Judged): Readonl
 }
 
 /**
- * Whether a proof's balance is included in the published total. Give the account that the proof has to be of: anybody's proof leads to the
- * root, and a venue could answer with another's.
+ * Whether a proof's balance, and what withdrawals hold of the account, are included in the published totals. Give the account that the
+ * proof has to be of: anybody's proof leads to the root, and a venue could answer with another's.
  */
-export const verifyProof = (proof: unknown, published: unknown, accountId?: string): Verdict => {
-  if (!isProof(proof)) {
-    return verdict([{ holds: false, text: "the proof is not an answer of GET /v1/accounts/{accountId}/solvency-proof" }])
-  }
+export const verifyProof = (answer: unknown, published: unknown, accountId?: string, judged: Judged = {}): Verdict => {
   if (!isPublished(published)) return verifyPublished(published)
+  const proof = proofOf(answer, published)
+  if (proof === undefined) {
+    const which = "an answer of GET /v1/accounts/{accountId}/solvency-proof of the version that was published"
+    return verdict([{ holds: false, text: `the proof is not ${which}` }])
+  }
+  const isFirst = isOfFirst(published)
+  const hashed = isFirst ? first : second
+  const held = isFirst ? "" : `, and ${usdc(BigInt(proof.heldAtoms))} that pending withdrawals hold,`
   const isOthers = accountId !== undefined && proof.accountId !== accountId
   const { journalSequence, leafCount, leafIndex } = proof
   const isSame = journalSequence === published.journalSequence
     && leafCount === published.leafCount
     && proof.rootHash === published.rootHash
     && proof.balancesAtoms === published.balancesAtoms
-  const top = leafIndex < leafCount ? topOf(proof) : undefined
-  const isUnder = top !== undefined && rootOf(proof, top) === published.rootHash
+    && proof.reservedAtoms === published.reservedAtoms
+  const top = leafIndex < leafCount ? topOf(hashed, proof) : undefined
+  const isUnder = top !== undefined && rootOf(hashed, proof, top) === published.rootHash
   return verdict([
+    ...versionFindings(published, judged),
     ...isOthers ? [{ holds: false, text: `the proof is of ${proof.accountId}, and not of ${accountId}` }] : [],
     finding(
       isSame,
@@ -300,13 +377,15 @@ export const verifyProof = (proof: unknown, published: unknown, accountId?: stri
     ),
     finding(
       isUnder,
-      `the leaf of ${proof.accountId} with ${usdc(BigInt(proof.balanceAtoms))} is under the published root`,
+      `the leaf of ${proof.accountId} with ${usdc(BigInt(proof.balanceAtoms))}${held} is under the published root`,
       "the leaf is not under the published root"
     ),
     finding(
-      top !== undefined && String(top.sum) === published.balancesAtoms,
-      "the sums along the path come to the published sum, so that the balance is counted in it",
-      "the sums along the path do not come to the published sum"
+      top !== undefined && String(top.sum) === published.balancesAtoms && (isFirst || String(top.held) === published.reservedAtoms),
+      isFirst
+        ? "the sums along the path come to the published sum, so that the balance is counted in it"
+        : "the sums along the path come to the published ones, so that the balance and what is held are counted in them",
+      "the sums along the path do not come to the published ones"
     )
   ])
 }

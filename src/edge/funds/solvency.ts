@@ -51,11 +51,12 @@ const root = {
   journalSequence: told(Fields.Sequence, "Where all of this holds."),
   rootHash: Bytes32,
   leafCount: told(Fields.Count, "Accounts, the insurance fund's included."),
-  balancesAtoms: told(Fields.Atoms, "What all leaves come to: the sum at the top of the tree.")
+  balancesAtoms: told(Fields.Atoms, "What the balances of all leaves come to: the sum at the top of the tree."),
+  reservedAtoms: told(Fields.Atoms, "What pending withdrawals hold: owed to owners, and in no balance. It is the held sum at the top.")
 }
 
 export const PublishedSolvency = Schema.Struct({
-  version: Schema.Literal("external-solvency/v1"),
+  version: Schema.Literal("external-solvency/v2"),
   asset: Schema.Literal("USDC"),
   ...root,
   atEpochMs: told(Fields.EpochMs, "The time of that record: where nothing was recorded since, long before `comparedAtEpochMs`."),
@@ -64,7 +65,6 @@ export const PublishedSolvency = Schema.Struct({
   collateralAtoms: told(Fields.SignedAtoms, "Of all accounts, the insurance fund's included."),
   entryImbalanceAtoms: told(Fields.SignedAtoms, "Entry notionals of all shorts less those of all longs: profit that was not realised yet."),
   insuranceFundAtoms: told(Fields.SignedAtoms, "The insurance fund's equity; it is among the balances."),
-  reservedAtoms: told(Fields.Atoms, "What pending withdrawals hold: owed to owners, and in no balance."),
   feesAtoms: told(Fields.SignedAtoms, "Fees that the venue has collected: its own."),
   fundingPoolAtoms: told(Fields.SignedAtoms, "Funding that some have paid and others have not received."),
   creditedAtoms: told(
@@ -80,14 +80,20 @@ export const PublishedSolvency = Schema.Struct({
     + "`creditedAtoms` + `confirmedDepositsAtoms` - `confirmedWithdrawalsAtoms`, to the atom."
 })
 
-const Beside = Schema.Struct({ hash: Bytes32, sumAtoms: Fields.Atoms }).annotations({ identifier: "SolvencySibling" })
+const Beside = Schema.Struct({
+  hash: Bytes32,
+  sumAtoms: told(Fields.Atoms, "What the balances under it come to."),
+  heldAtoms: told(Fields.Atoms, "What pending withdrawals hold of the accounts under it.")
+}).annotations({ identifier: "SolvencySibling" })
 
 const SolvencyProof = Schema.Struct({
-  version: Schema.Literal("external-solvency-proof/v1"),
+  version: Schema.Literal("external-solvency-proof/v2"),
   accountId: Fields.Text,
   ...root,
   leafIndex: told(Fields.Count, "The leaf's place, from 0: anew for each tree."),
   balanceAtoms: told(Fields.Atoms, "The account's equity at mark, or 0 where that is less than nothing."),
+  heldAtoms: told(Fields.Atoms,
+    "What the account's pending withdrawals hold besides: the amounts of those that are neither paid nor back."),
   salt: told(Bytes32, "Known to nobody else: without it nobody can tell which leaf is the account's."),
   siblings: told(
     Schema.Array(Beside),
@@ -99,13 +105,14 @@ const rootOf = ({ sequence, tree }: Published) => ({
   journalSequence: sequence,
   rootHash: hex(tree.rootHash),
   leafCount: tree.leafCount,
-  balancesAtoms: String(tree.sum)
+  balancesAtoms: String(tree.sum),
+  reservedAtoms: String(tree.held)
 })
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
 
 const publishedOf = (one: Published): typeof PublishedSolvency.Type => ({
-  version: "external-solvency/v1",
+  version: "external-solvency/v2",
   asset: "USDC",
   ...rootOf(one),
   atEpochMs: one.atEpochMs,
@@ -113,7 +120,6 @@ const publishedOf = (one: Published): typeof PublishedSolvency.Type => ({
   collateralAtoms: String(one.collateralAtoms),
   entryImbalanceAtoms: String(one.entryImbalanceAtoms),
   insuranceFundAtoms: String(one.fundAtoms),
-  reservedAtoms: String(one.reservedAtoms),
   feesAtoms: String(one.feesAtoms),
   fundingPoolAtoms: String(one.fundingPoolAtoms),
   creditedAtoms: String(one.creditedAtoms),
@@ -147,14 +153,16 @@ export const getSolvency = Route.effect({
     .setUrlParams(SequenceQuery)
     .addSuccess(PublishedSolvency)
     .addError(Failures.native(Failures.publicRead, 404))
-    .annotate(OpenApi.Summary, "What the venue owes at a sequence, what its treasury holds on the ledger, and the root over all balances")
+    .annotate(OpenApi.Summary,
+      "What the venue owes at a sequence, what its treasury holds on the ledger, and the root over what all accounts have")
     .annotate(
       OpenApi.Description,
       "A leaf's balance is the account's equity at mark, what it would have if all its positions were closed there, and 0 where that is "
         + "less than nothing. Equity, since collateral alone may be negative beside a profit that others' collateral pays: marks cancel "
         + "out over all accounts, so equities come to the collaterals and the entry-notional imbalance, whatever the marks, and a mark "
         + "that is wrong moves money between leaves and never out of the sum. Floored, since a negative leaf would hide what is owed to "
-        + "others: what that adds is `shortfallAtoms`. Made when asked for and the last is a minute old: 503 `snapshot_unavailable` "
+        + "others: what that adds is `shortfallAtoms`. Beside it a leaf has what pending withdrawals hold of the "
+        + "account, which has left its collateral. Made when asked for and the last is a minute old: 503 `snapshot_unavailable` "
         + "until there is one, and likewise where the last is older than ten minutes, which is then found by its `sequence` only."
     ),
   example: { target: "/v1/solvency" },
@@ -174,11 +182,11 @@ export const getSolvencyProof = Route.effect({
     .setUrlParams(SequenceQuery)
     .addSuccess(SolvencyProof)
     .addError(Failures.native(Failures.keyedRead, 404))
-    .annotate(OpenApi.Summary, "What shows that the account's balance is counted under the published root")
+    .annotate(OpenApi.Summary, "What shows that the account's balance, and what its withdrawals hold, are counted under the published root")
     .annotate(
       OpenApi.Description,
-      "Check it with `npm run venue -- verify-solvency`, or with `src/client/solvency`, which needs nothing else of this repository. The "
-        + "balances beside the account's own are told without whose they are."
+      "Check it with `npm run venue -- verify-solvency`, or with `src/client/solvency`, which needs nothing else of this repository. What "
+        + "is beside the account's own is told without whose it is."
     ),
   example: { target: `/v1/accounts/${Example.accountId}/solvency-proof` },
   handler: (services) => ({ path, trader, urlParams }) =>
@@ -187,13 +195,14 @@ export const getSolvencyProof = Route.effect({
         const found = one.tree.pathOf(account)
         if (found === undefined) return fail(sequenceless(urlParams) ? Errors.solvencyUnavailable : Errors.solvencyNotKept)
         return json({
-          version: "external-solvency-proof/v1",
+          version: "external-solvency-proof/v2",
           accountId: path.accountId,
           ...rootOf(one),
           leafIndex: found.index,
           balanceAtoms: String(found.balanceAtoms),
+          heldAtoms: String(found.heldAtoms),
           salt: hex(found.salt),
-          siblings: found.siblings.map(({ hash, sum }) => ({ hash: hex(hash), sumAtoms: String(sum) }))
+          siblings: found.siblings.map(({ hash, held, sum }) => ({ hash: hex(hash), sumAtoms: String(sum), heldAtoms: String(held) }))
         })
       }))
 })

@@ -35,8 +35,8 @@ export const tags = {
   solvency: {
     title: "Solvency",
     text: "For anybody to check: what the venue owes at a sequence against what its treasury holds on the ledger, and a Merkle sum tree "
-      + "over all balances. An owner gets the path that shows their balance under its root. It shows what is counted, not that nobody was "
-      + "left out: the more owners check theirs, and compare the root with others', the less can be hidden."
+      + "over all balances and what withdrawals hold. An owner gets the path that shows theirs under its root. It shows what is counted, "
+      + "not that nobody was left out: the more owners check theirs, and compare the root with others', the less can be hidden."
   },
   markets: { title: "Markets", text: "Public market data; no credential." },
   compatOrders: {

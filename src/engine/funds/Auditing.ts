@@ -3,14 +3,14 @@ import type { State } from "../State.js"
 import { depositsOfAccount } from "./Bounds.js"
 import type { Funds } from "./Funds.js"
 import { phaseOf, type Step } from "./Steps.js"
-import { idOf, isOpen, isUnapproved, isUnsettled, type Transfer } from "./Transfer.js"
+import { holdsAmount, idOf, isOpen, isUnapproved, isUnsettled, type Transfer } from "./Transfer.js"
 
 const sumOf = (transfers: ReadonlyArray<Transfer>, isCounted: (transfer: Transfer) => boolean): bigint =>
   transfers.reduce((sum, transfer) => isCounted(transfer) ? sum + BigInt(transfer.amountAtoms) : sum, 0n)
 
 /** The totals equal the sums over all transfers, including those that were forgotten. */
 const totals = (funds: Funds, transfers: ReadonlyArray<Transfer>): string | undefined => {
-  const held = sumOf(transfers, (transfer) => transfer.kind === "withdrawal" && isUnsettled(transfer))
+  const held = sumOf(transfers, holdsAmount)
   if (held !== funds.reserved.atoms) return `withdrawals hold ${held} money atoms, and ${funds.reserved.atoms} are reserved`
   const isDone = ({ end, isSettled }: Transfer): boolean => isSettled && end === "ledger_confirmed"
   const deposited = sumOf(transfers, (transfer) => transfer.kind === "deposit" && isDone(transfer)) + funds.forgottenDeposited.atoms

@@ -43,6 +43,10 @@ export class FundsReads extends AccountReads {
     return this.state.funds.transfers.allOpen().map(view)
   }
 
+  heldByWithdrawals(): ReadonlyMap<number, bigint> {
+    return this.state.funds.transfers.heldByAccount()
+  }
+
   openTransfersOf(account: number): ReadonlyArray<TransferView> {
     return this.state.funds.transfers.openOf(account).map(view)
   }

@@ -79,6 +79,9 @@ export const isOpen = (transfer: Transfer): boolean => stepAtHand(transfer) !== 
 export const isUnsettled = ({ end, isSettled, kind }: Transfer): boolean =>
   !isSettled && (kind === "withdrawal" || (kind === "deposit" && end === "ledger_confirmed"))
 
+/** Whether a withdrawal's amount is held: it has left its account's collateral, and is neither spent nor back. */
+export const holdsAmount = (transfer: Transfer): boolean => transfer.kind === "withdrawal" && isUnsettled(transfer)
+
 /** Whether the transfer must be kept. */
 export const isNeeded = (transfer: Transfer): boolean => isOpen(transfer) || isUnsettled(transfer)
 

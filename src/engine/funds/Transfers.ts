@@ -7,7 +7,7 @@ import * as Ids from "../../domain/Ids.js"
 import { StepwiseLine, StepwiseMap } from "../../domain/Stepwise.js"
 import type { TransferKind } from "../../operations/funds/Transfers.js"
 import type { FundsBounds } from "./Bounds.js"
-import { type EndedTransfer, endedOf, isNeeded, isUnapproved, isVenues, type Transfer } from "./Transfer.js"
+import { type EndedTransfer, endedOf, holdsAmount, isNeeded, isUnapproved, isVenues, type Transfer } from "./Transfer.js"
 
 /** Identifies a step: its transfer, and its index there. */
 export interface StepOf {
@@ -121,6 +121,16 @@ export class Transfers {
   /** Unfinished transfers that the venue has to continue. */
   allVenues(): ReadonlyArray<Transfer> {
     return this.inOrder(this.venues.keys())
+  }
+
+  /** What withdrawals hold of each account, money atoms; accounts of which they hold nothing are missing. */
+  heldByAccount(): ReadonlyMap<number, bigint> {
+    const held = new Map<number, bigint>()
+    for (const number of this.needed.keys()) {
+      const transfer = this.byNumber.get(number)!
+      if (holdsAmount(transfer)) held.set(transfer.account, (held.get(transfer.account) ?? 0n) + BigInt(transfer.amountAtoms))
+    }
+    return held
   }
 
   private inOrder(numbers: Iterable<number>): ReadonlyArray<Transfer> {

@@ -1,9 +1,9 @@
 /**
- * The public proof of solvency: every account's balance at one sequence under the root of a Merkle sum tree, the venue's other
- * totals at that sequence, and the treasury's holdings on the ledger at the same moment.
+ * The public proof of solvency: every account's balance at one sequence, and what withdrawals hold of the account, under the root of
+ * a Merkle sum tree, the venue's other totals at that sequence, and the treasury's holdings on the ledger at the same moment.
  *
  * It is made on request once the last one is a minute old, beside the venue's work: the writer only waits for one copy of the
- * accounts' equities. The latest two are kept; one that is no longer of the present is found by its sequence alone.
+ * accounts' equities and of what is held. The latest two are kept; one that is no longer of the present is found by its sequence alone.
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -36,7 +36,6 @@ interface Sums {
   readonly shortfallAtoms: bigint
   /** The insurance fund's own equity. */
   readonly fundAtoms: bigint
-  readonly reservedAtoms: bigint
   readonly feesAtoms: bigint
   readonly fundingPoolAtoms: bigint
   readonly creditedAtoms: bigint
@@ -64,6 +63,7 @@ export interface Parts {
 interface Taken {
   readonly sums: Sums
   readonly balances: Float64Array
+  readonly heldByAccount: ReadonlyMap<number, bigint>
 }
 
 /** Raises negative equities of the copy to 0, in place. Returns the total added. */
@@ -88,7 +88,7 @@ const takeNow = ({ now, reads }: Parts, treasury: Report | undefined): Taken | u
   )
   const view = isMoved ? undefined : reads.equities()
   if (view === undefined) return undefined
-  const { creditedAtoms, feesAtoms, fundingPoolAtoms, reservedAtoms } = reads.funds
+  const { creditedAtoms, feesAtoms, fundingPoolAtoms } = reads.funds
   const fund = reads.findAccount(Ids.insuranceFundId)
   const fundAtoms = fund === none ? 0n : BigInt(view.equityAtoms[fund]!)
   const { collateralAtoms, entryImbalanceAtoms } = view
@@ -96,6 +96,7 @@ const takeNow = ({ now, reads }: Parts, treasury: Report | undefined): Taken | u
   const { atEpochMs, sequence } = reads
   return {
     balances: view.equityAtoms,
+    heldByAccount: reads.heldByWithdrawals(),
     sums: {
       sequence,
       atEpochMs,
@@ -104,7 +105,6 @@ const takeNow = ({ now, reads }: Parts, treasury: Report | undefined): Taken | u
       entryImbalanceAtoms,
       shortfallAtoms,
       fundAtoms,
-      reservedAtoms,
       feesAtoms,
       fundingPoolAtoms,
       creditedAtoms,
@@ -167,8 +167,8 @@ export class Solvency {
     yield* nextSlice
     const taken = yield* take(this.parts)
     if (taken === undefined) return
-    const { balances, sums } = taken
-    const tree = new Tree(sums.sequence, balances, (account) => reads.accountId(account), new Salts(secret, sums.sequence))
+    const { balances, heldByAccount, sums } = taken
+    const tree = new Tree(sums.sequence, balances, heldByAccount, (account) => reads.accountId(account), new Salts(secret, sums.sequence))
     for (const _ of tree.making()) yield* nextSlice
     const before = this.kept.filter(({ sequence }) => sequence !== sums.sequence)
     this.kept = [{ ...sums, tree }, ...before].slice(0, 2)

@@ -1,6 +1,7 @@
 /**
- * A Merkle sum tree over the balances of all accounts at one sequence. It is built in slices and takes about twenty bytes per
- * account: nodes below groups of leaves are recomputed when a proof is requested.
+ * A Merkle sum tree over the balances of all accounts at one sequence, and over what withdrawals hold of them, which is in no
+ * balance. It is built in slices and takes about 24 bytes per account: nodes below groups of leaves are recomputed when a proof is
+ * requested.
  *
  * Every level halves the one below. An odd node at the end moves up unchanged: duplicating it would let a tree that counts a leaf
  * twice have the hash of one that does not.
@@ -20,27 +21,38 @@ const nodesInSlice = 128
 
 const low64 = (1n << 64n) - 1n
 
-/** The nodes of one level. Sums are 128 bits: 2^32 leaves of a safe integer each are far below. */
+/** The nodes of one level. Sums are 128 bits: 2^32 leaves of some safe integers each are far below. */
 class Level {
   private readonly hashes: Uint8Array
+  /** Of each node two: of the balances and of what is held, the lower 64 bits before the higher. */
   private readonly sums: BigUint64Array
 
   constructor(readonly count: number) {
     this.hashes = new Uint8Array(count * hashBytes)
-    this.sums = new BigUint64Array(count * 2)
+    this.sums = new BigUint64Array(count * 4)
   }
 
   at(index: number): Node {
     return {
       hash: this.hashes.subarray(index * hashBytes, (index + 1) * hashBytes),
-      sum: this.sums[index * 2]! | this.sums[index * 2 + 1]! << 64n
+      sum: this.sumAt(index * 4),
+      held: this.sumAt(index * 4 + 2)
     }
   }
 
-  set(index: number, { hash, sum }: Node): void {
+  set(index: number, { hash, held, sum }: Node): void {
     this.hashes.set(hash, index * hashBytes)
-    this.sums[index * 2] = sum & low64
-    this.sums[index * 2 + 1] = sum >> 64n
+    this.setSum(index * 4, sum)
+    this.setSum(index * 4 + 2, held)
+  }
+
+  private sumAt(place: number): bigint {
+    return this.sums[place]! | this.sums[place + 1]! << 64n
+  }
+
+  private setSum(place: number, sum: bigint): void {
+    this.sums[place] = sum & low64
+    this.sums[place + 1] = sum >> 64n
   }
 }
 
@@ -58,6 +70,7 @@ const above = (level: ReadonlyArray<Node>): ReadonlyArray<Node> => {
 export interface Path {
   readonly index: number
   readonly balanceAtoms: number
+  readonly heldAtoms: bigint
   readonly salt: Uint8Array
   /** The siblings of the leaf and of each node above it, from below; levels at which the node moves up unchanged have none. */
   readonly siblings: ReadonlyArray<Node>
@@ -71,10 +84,14 @@ export class Tree {
   private readonly levels: Array<Level> = []
   private top: Node = nothing
 
-  /** Takes one non-negative balance per account. Account ids are requested as needed. */
+  /**
+   * Takes one non-negative balance per account, and what withdrawals hold of those of which they hold anything. Account ids are
+   * requested as needed.
+   */
   constructor(
     readonly sequence: number,
     private readonly balances: Float64Array,
+    private readonly heldByAccount: ReadonlyMap<number, bigint>,
     private readonly accountIdOf: (account: number) => string,
     private readonly salts: Salts
   ) {
@@ -89,6 +106,11 @@ export class Tree {
   /** What all balances come to. */
   get sum(): bigint {
     return this.top.sum
+  }
+
+  /** What withdrawals hold of all accounts. */
+  get held(): bigint {
+    return this.top.held
   }
 
   get rootHash(): Uint8Array {
@@ -130,6 +152,10 @@ export class Tree {
     }
   }
 
+  private heldOf(account: number): bigint {
+    return this.heldByAccount.get(account) ?? 0n
+  }
+
   private *halving(level: Level): Generator<void, Level> {
     const made = new Level(Math.ceil(level.count / 2))
     for (let index = 0; index < made.count; index++) {
@@ -144,7 +170,7 @@ export class Tree {
     const from = group * groupLeaves
     return Array.from(this.order.subarray(from, from + groupLeaves), (account) => {
       const accountId = this.accountIdOf(account)
-      return leaf(accountId, this.balances[account]!, this.salts.of(accountId))
+      return leaf(accountId, this.balances[account]!, this.heldOf(account), this.salts.of(accountId))
     })
   }
 
@@ -165,6 +191,12 @@ export class Tree {
       if ((at ^ 1) < level.count) siblings.push(level.at(at ^ 1))
       at >>= 1
     }
-    return { index, balanceAtoms: this.balances[account]!, salt: this.salts.of(this.accountIdOf(account)), siblings }
+    return {
+      index,
+      balanceAtoms: this.balances[account]!,
+      heldAtoms: this.heldOf(account),
+      salt: this.salts.of(this.accountIdOf(account)),
+      siblings
+    }
   }
 }

@@ -4,6 +4,7 @@ import { createHash } from "node:crypto"
 export interface NaiveNode {
   readonly hash: string
   readonly sum: bigint
+  readonly held: bigint
 }
 
 const sha256 = (parts: ReadonlyArray<string | Buffer>): string => {
@@ -14,18 +15,20 @@ const sha256 = (parts: ReadonlyArray<string | Buffer>): string => {
 
 const bytes = (hex: string): Buffer => Buffer.from(hex, "hex")
 
-export const leafOf = (accountId: string, balanceAtoms: bigint, salt: string): NaiveNode => ({
-  hash: sha256(["perpetuum/solvency/leaf/v1\0", `${accountId}\0`, `${balanceAtoms}\0`, bytes(salt)]),
-  sum: balanceAtoms
+export const leafOf = (accountId: string, balanceAtoms: bigint, heldAtoms: bigint, salt: string): NaiveNode => ({
+  hash: sha256(["perpetuum/solvency/leaf/v2\0", `${accountId}\0`, `${balanceAtoms}\0`, `${heldAtoms}\0`, bytes(salt)]),
+  sum: balanceAtoms,
+  held: heldAtoms
 })
 
 export const parentOf = (left: NaiveNode, right: NaiveNode): NaiveNode => ({
-  hash: sha256(["perpetuum/solvency/node/v1\0", bytes(left.hash), `${left.sum}\0`, bytes(right.hash), `${right.sum}\0`]),
-  sum: left.sum + right.sum
+  hash: sha256(["perpetuum/solvency/node/v2\0", ...[left, right].flatMap(({ hash, held, sum }) => [bytes(hash), `${sum}\0`, `${held}\0`])]),
+  sum: left.sum + right.sum,
+  held: left.held + right.held
 })
 
 export const rootOf = (sequence: number, leafCount: number, top: NaiveNode): string =>
-  sha256(["perpetuum/solvency/root/v1\0", `${sequence}\0`, `${leafCount}\0`, `${top.sum}\0`, bytes(top.hash)])
+  sha256(["perpetuum/solvency/root/v2\0", `${sequence}\0`, `${leafCount}\0`, `${top.sum}\0`, `${top.held}\0`, bytes(top.hash)])
 
 /** All levels, from the leaves to the root. */
 export const levelsOf = (leaves: ReadonlyArray<NaiveNode>): ReadonlyArray<ReadonlyArray<NaiveNode>> => {

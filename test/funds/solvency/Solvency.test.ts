@@ -41,6 +41,7 @@ const setting = (
     accountId: (account: number) => `acc_${account}`,
     findAccount: () => fund,
     openTransfers: () => [],
+    heldByWithdrawals: () => new Map([[0, 7n], [2, 5n]]),
     equities: () => {
       const atoms = equities[Math.min(asked.copied++, equities.length - 1)]
       return atoms === undefined ? undefined : view(atoms)
@@ -48,7 +49,6 @@ const setting = (
     funds: {
       depositedAtoms: 20n,
       withdrawnAtoms: 0n,
-      reservedAtoms: 0n,
       creditedAtoms: 0n,
       feesAtoms: 0n,
       fundingPoolAtoms: 0n
@@ -76,6 +76,8 @@ describe("what is taken of the state", () => {
     const one = solvency.published()!
     expect([one.tree.sum, one.shortfallAtoms, one.collateralAtoms]).toEqual([30n, 10n, 20n])
     expect([0, 1, 2, 3].map((account) => one.tree.pathOf(account)!.balanceAtoms)).toEqual([30, 0, 0, 0])
+    expect([0, 1, 2, 3].map((account) => one.tree.pathOf(account)!.heldAtoms)).toEqual([7n, 0n, 5n, 0n])
+    expect(one.tree.held).toBe(12n)
   })
 
   test("an insurance fund under nothing is told as it is, although its leaf is 0", () => {
