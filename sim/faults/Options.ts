@@ -276,6 +276,8 @@ export interface Streams {
   readonly behindBytes: number
   readonly bufferedBytes: number
   readonly keptUpdates: number
+  /** Streams that are kept up while nobody uses them. Absent: as many as in a real venue. */
+  readonly unusedStreams?: number
   /** One in how many updates of a book carries its checksum. Absent: as many as in a real venue. */
   readonly provedEvery?: number
   /** Connections of the stream that the venue has room for. Absent: as many as a real venue. */
@@ -892,6 +894,12 @@ const oftenProvedEvery = 3
 
 const proved = (random: SimRandom): Pick<Streams, "provedEvery"> => random.chance(oftenProvedShare) ? { provedEvery: oftenProvedEvery } : {}
 
+/** Share of runs in which streams make room for others as soon as a few are not used. */
+const unusedShare = 0.4
+
+const unused = (random: SimRandom): Pick<Streams, "unusedStreams"> =>
+  random.chance(unusedShare) ? { unusedStreams: random.pick([1, 4, 12]) } : {}
+
 /** Share of runs in which the range from which accounts' streams can be resumed is so short that clients fall on either side of it. */
 const toldAgainShare = 0.4
 
@@ -922,6 +930,7 @@ const missed = (random: SimRandom): Pick<Streams, "missed"> =>
 const streaming = (random: SimRandom): Streams => ({
   ...streams(random.split("streams")),
   ...proved(random.split("proved")),
+  ...unused(random.split("unused")),
   ...toldAgain(random.split("told again")),
   ...missed(random.split("missed")),
   ...odd(random.split("odd"))

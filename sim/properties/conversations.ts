@@ -358,9 +358,9 @@ const notBegun = (line: Conversation, { frame: { error, id } }: Left, { frame }:
         ? holds
         : broken(`is told by ${id} that there is no ${marketId}`)
     case "dependency_unavailable":
-      return stream.startsWith("market.candles") ? holds : broken(`is told by ${id} that ${stream} waits for histories`)
     case "overloaded":
-      return holds
+      // All other streams have room, whoever listens to others.
+      return stream.startsWith("market.candles") ? holds : broken(`is told by ${id} that ${stream} has to wait: ${error!.code}`)
     default:
       return broken(`is refused ${stream} by ${id} as ${error!.code}`)
   }

@@ -134,7 +134,7 @@ const keptBytesEach = 2_048
 
 /** The capacities of its stream. */
 const roomOf = (
-  { behindBytes, bufferedBytes, changeWaits, connections, keptUpdates, missed, odd, provedEvery, silenceMs, toldAgain }: NonNullable<
+  { behindBytes, bufferedBytes, changeWaits, connections, keptUpdates, missed, odd, provedEvery, silenceMs, toldAgain, unusedStreams }: NonNullable<
     Options["streams"]
   >
 ) => ({
@@ -150,6 +150,7 @@ const roomOf = (
   ...(silenceMs === undefined ? {} : { silenceMs }),
   ...(toldAgain === undefined ? {} : { toldAgain }),
   ...(missed === undefined ? {} : { missed }),
+  ...(unusedStreams === undefined ? {} : { unusedStreams }),
   ...(odd === undefined ? {} : conversing(odd))
 })
 

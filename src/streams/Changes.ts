@@ -187,13 +187,12 @@ export class Changes implements Listening {
         page === undefined ? { without: "room", of: "venue" } : { ...page, hasMore: page.throughSequence < durable })
   }
 
-  /** The account's streams, maintained from now on; undefined where there is no room for them. */
+  /** The account's streams, maintained from now on; undefined where streams have stopped. */
   private logsOf(account: number): ReadonlyArray<Log> | undefined {
     const { hub } = this.around
     // Streams that have stopped miss everything since.
     if (hub.hasFailed) return undefined
-    const logs = accountChannels.map((channel) => hub.open(channel, account))
-    return logs.includes(undefined) ? undefined : logs as ReadonlyArray<Log>
+    return accountChannels.map((channel) => hub.open(channel, account))
   }
 
   /** The page from maintained streams; undefined where it would be incomplete. */
@@ -267,7 +266,7 @@ export class Changes implements Listening {
     this.waiters.add(account, waiter)
     if (mayTrade) this.traders.add(account, waiter)
     for (const log of waiter.logs) {
-      log.askers.add(waiter)
+      this.around.hub.used(log, waiter)
       log.subscriptions.add(waiter)
     }
   }

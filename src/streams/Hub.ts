@@ -10,7 +10,7 @@ import * as Order from "../domain/Order.js"
 import type { Reads } from "../engine/Reads.js"
 import type { Listening } from "../sequencer/Live.js"
 import { CandleStreams, type Past } from "./CandleStreams.js"
-import { type AccountChannel, accountChannels, isAccountChannel, type MarketChannel, marketChannels } from "./Channels.js"
+import { type AccountChannel, accountChannels, candleChannel, isAccountChannel, type MarketChannel, marketChannels } from "./Channels.js"
 import { KeptTogether } from "./KeptTogether.js"
 import { type Asker, type Bound, type KeptOf, Log, type Update } from "./Log.js"
 import type { Payloads } from "./Payloads.js"
@@ -20,8 +20,11 @@ import { MarketTouched, touchedBy } from "./Touched.js"
 const quietMs = 10 * 60 * 1000
 /** How often unused streams are looked for, in ms. */
 const sweptEveryMs = 60_000
-/** Most streams maintained at a time. */
-const mostStreams = 20_000
+/**
+ * Most streams maintained at a time that nobody uses. Those in use need no bound of their own: markets have five each, and a connection or
+ * a waiting request five of its account.
+ */
+const mostUnused = 20_000
 /** One in this many updates of a book carries its checksum. */
 const provedEvery = 100
 
@@ -48,6 +51,8 @@ export interface Outside {
   readonly kept: KeptOf
   /** Bytes that are kept of all accounts' streams together. Absent: as many as usual. */
   readonly keptOfAccounts?: number | undefined
+  /** Most streams that are maintained while nobody uses them. Absent: as many as usual. */
+  readonly mostUnused?: number | undefined
   /** One in how many updates of a book carries its checksum. Absent: as many as usual. */
   readonly provedEvery?: number | undefined
   /** Milliseconds since the epoch. */
@@ -72,6 +77,8 @@ const nothingChanged: Changed = { bids: new Set(), asks: new Set() }
 export class Hub implements Listening {
   private readonly markets = new Map<number, Kept<MarketChannel>>()
   private readonly accounts = new Map<number, Kept<AccountChannel>>()
+  /** Streams that nobody uses, those requested longest ago first. */
+  private readonly unused = new Set<Log>()
   /** By market with subscribed figures: the journal time at which its index becomes stale; infinite once it was reported stale. */
   private readonly staleFrom = new Map<number, number>()
   /** Streamed books that the current record has changed. */
@@ -80,8 +87,6 @@ export class Hub implements Listening {
   private pending: Array<{ readonly log: Log; readonly update: Update; readonly atNanos: number }> = []
   private readonly together: KeptTogether
   private streams = 0
-  /** Counts subscriptions and unsubscriptions. */
-  private asked = 0
   private sweptAtEpochMs = 0
   private failure: unknown = undefined
 
@@ -108,16 +113,14 @@ export class Hub implements Listening {
     return this.failure !== undefined
   }
 
-  /** The stream, maintained from now on; undefined where there is no room for another. */
-  open(channel: Channel, subject: number): Log | undefined {
+  /** The stream, maintained from now on. */
+  open(channel: Channel, subject: number): Log {
     const known = this.keptOf(channel, subject)?.get(channel)
     if (known !== undefined) {
       // A polling caller is not registered as an asker, but is expected to come back.
       this.wasAsked(known)
       return known
     }
-    if (this.streams >= mostStreams) this.makeRoom()
-    if (this.streams >= mostStreams) return undefined
     const { reads } = this
     const marketId = isAccountChannel(channel) ? undefined : reads.market(subject).parameters.marketId
     const changedAt = this.payloads.changedAt(reads, channel, subject)
@@ -135,7 +138,16 @@ export class Hub implements Listening {
 
   private wasAsked(log: Log): void {
     log.quietSinceEpochMs = this.outside.now()
-    log.lastAsked = ++this.asked
+    if (log.askers.size > 0 || !this.keeps(log)) return
+    // It is the last one now to make room for others.
+    if (!this.unused.delete(log) && this.unused.size >= (this.outside.mostUnused ?? mostUnused)) this.makeRoom()
+    this.unused.add(log)
+  }
+
+  /** Whether a stream is one of those maintained here, which candles are not, nor what was let go. */
+  private keeps(log: Log): boolean {
+    const { name: { channel }, subject } = log
+    return channel !== candleChannel && this.keptOf(channel, subject)?.get(channel) === log
   }
 
   private boundOf(channel: Channel): Bound {
@@ -171,20 +183,16 @@ export class Hub implements Listening {
     this.sweptAtEpochMs = this.outside.now()
     const before = this.sweptAtEpochMs - longerMs
     this.candles.sweep(before)
-    for (const log of this.logs()) if (log.isQuietSince(before)) this.letGo(log)
+    for (const log of this.unused) if (log.isQuietSince(before)) this.letGo(log)
   }
 
-  /** Drops a quarter of the streams without subscribers, those requested longest ago, independent of the clock. */
+  /** Drops a quarter of the unused streams, those requested longest ago, independent of the clock. */
   private makeRoom(): void {
-    const quiet = this.logs().filter(({ askers }) => askers.size === 0)
-    quiet.sort((one, other) => one.lastAsked - other.lastAsked)
-    for (const log of quiet.slice(0, Math.ceil(quiet.length / 4))) this.letGo(log)
-  }
-
-  private logs(): Array<Log> {
-    const logs: Array<Log> = []
-    for (const all of [this.markets, this.accounts]) { for (const kept of all.values()) logs.push(...kept.values()) }
-    return logs
+    let many = Math.ceil(this.unused.size / 4)
+    for (const log of this.unused) {
+      if (many-- === 0) return
+      this.letGo(log)
+    }
   }
 
   private letGo(log: Log): void {
@@ -194,9 +202,16 @@ export class Hub implements Listening {
     kept.delete(channel as Channel)
     if (kept.size === 0) all.delete(subject)
     log.forget()
+    this.unused.delete(log)
     this.streams--
     if (channel === "market.book") this.reads.watchLevels(subject, undefined)
     if (channel === "market.ticker") this.staleFrom.delete(subject)
+  }
+
+  /** Notes that an asker uses a stream. */
+  used(log: Log, asker: Asker): void {
+    log.askers.add(asker)
+    this.unused.delete(log)
   }
 
   /** Notes that an asker no longer uses a stream. */

@@ -119,8 +119,6 @@ export class Log {
   count = 0
   /** When the last user left, epoch milliseconds. */
   quietSinceEpochMs: number
-  /** The serial number of the last request for it, among all streams' requests. */
-  lastAsked = 0
 
   /** Every update after this sequence is kept. */
   since: number

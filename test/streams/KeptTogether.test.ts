@@ -16,7 +16,7 @@ class Told {
   readonly hub: Hub
   private readonly words = new Float64Array(4)
 
-  constructor(keptOfAccounts?: number, of: ReadonlyArray<AccountChannel> = ["account.orders", "account.balance"]) {
+  constructor(keptOfAccounts?: number, of: ReadonlyArray<AccountChannel> = ["account.orders", "account.balance"], mostUnused?: number) {
     const reads = { market: () => ({ parameters: { marketId: "AAA" } }), watchLevels: () => {} } as unknown as Reads
     const payloads = {
       changedAt: () => this.sequence,
@@ -26,12 +26,13 @@ class Told {
     this.hub = new Hub(reads, payloads, outside({
       kept: { updates: 1_024, bytes: 1 << 20 },
       keptOfAccounts,
+      mostUnused,
       now: () => this.atEpochMs
     }))
   }
 
   open(account: number): ReadonlyArray<Log> {
-    return accountChannels.map((channel) => this.hub.open(channel, account)!)
+    return accountChannels.map((channel) => this.hub.open(channel, account))
   }
 
   tell(account: number, text = JSON.stringify("x".repeat(500))): void {
@@ -124,6 +125,46 @@ test("streams that nobody asks for make room for others, also where the clock wa
   expect(told.hub.size).toBe(15_001)
   told.open(1)
   expect(told.hub.size).toBe(15_006)
+})
+
+test("streams in use take none of the room of others: all connections may listen to their accounts' streams, and markets' begin", () => {
+  const told = new Told(undefined, [], 200)
+  const asker = { madeAnew: () => {} }
+  const used = Array.from({ length: 45 }, (_, account) => told.open(account).map((log) => (told.hub.used(log, asker), log)))
+  expect(told.hub.size).toBe(225)
+  // Whoever needs no room looks at nothing that others have.
+  let looked = 0
+  for (const log of used.flat()) {
+    const { askers } = log
+    Object.defineProperty(log, "askers", { get: () => (looked++, askers) })
+  }
+  const market = told.hub.open("market.book", 0)
+  for (let account = 50; account < 90; account++) told.open(account)
+  expect(looked).toBe(0)
+  // The market's book was asked for before the others, and nobody has used it since.
+  expect(told.hub.size).toBe(225 + 151)
+  expect(told.hub.open("market.book", 0)).not.toBe(market)
+  expect(used.flat().every((log) => told.hub.open(log.name.channel as AccountChannel, log.subject) === log)).toBe(true)
+  // They make room once they are not used any more.
+  for (const log of used.flat()) told.hub.quieted(log, asker)
+  expect(told.hub.size).toBeLessThanOrEqual(200)
+  expect(told.open(44).every((log, at) => log === used[44]![at])).toBe(true)
+  expect(told.open(0).some((log, at) => log === used[0]![at])).toBe(false)
+})
+
+test("a stream that was let go while somebody had it in hand is not let go again", () => {
+  const told = new Told()
+  const asker = { madeAnew: () => {} }
+  const logs = told.open(1)
+  told.atEpochMs += 11 * 60_000
+  told.hub.decided(1, new Float64Array(4), 0, 0)
+  expect(told.hub.size).toBe(0)
+  for (const log of logs) told.hub.used(log, asker)
+  const others = told.open(1)
+  for (const log of logs) told.hub.quieted(log, asker)
+  told.atEpochMs += 9 * 60_000
+  told.hub.decided(2, new Float64Array(4), 0, 0)
+  expect(told.open(1).every((log, at) => log === others[at])).toBe(true)
 })
 
 test("streams of whoever asks again and again, and never waits, are kept up as long as he does", () => {

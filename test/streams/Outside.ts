@@ -2,7 +2,7 @@
 import { Histogram } from "../../src/domain/Histogram.js"
 import type { Outside } from "../../src/streams/Hub.js"
 
-export const outside = (own: Pick<Outside, "kept" | "keptOfAccounts" | "now">): Outside => ({
+export const outside = (own: Pick<Outside, "kept" | "keptOfAccounts" | "mostUnused" | "now">): Outside => ({
   ...own,
   monotonicNanos: () => 0,
   delays: new Histogram(),

@@ -63,7 +63,7 @@ export class Place implements Teller {
   constructor(private readonly setting: Setting, readonly log: Log, private readonly around: Around) {
     this.subscription = new Subscription(log, around.sink)
     this.isOfAccount = isAccountChannel(log.name.channel)
-    log.askers.add(this)
+    setting.hub.used(log, this)
   }
 
   /** The last sequence queued for the client, whether or not it has been sent. */

@@ -505,10 +505,8 @@ export class Session implements Conversation {
       return this.refuse(id, Errors.invalidRequest(`A connection has at most ${subscriptions} subscriptions.`))
     }
     if (channel === candleChannel) return this.beginCandles(frame, name, subject)
-    const log = this.setting.hub.open(channel, subject)
-    if (log === undefined) return this.refuse(id, Errors.refused(Refusal.inboxFull))
     this.unanswered.set(name, frame)
-    this.begin(frame, name, log)
+    this.begin(frame, name, this.setting.hub.open(channel, subject))
   }
 
   /** Begins a stream of candles once the past ones have been read. */

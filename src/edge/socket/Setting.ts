@@ -67,6 +67,8 @@ export interface Room {
   readonly keptBytes: number
   /** Bytes kept for all accounts' streams together. Absent: as many as streams usually keep. */
   readonly keptBytesOfAccounts?: number | undefined
+  /** Streams that are kept up while nobody uses them. Absent: as many as usual. */
+  readonly unusedStreams?: number | undefined
   /** One in how many updates of a book carries its checksum. Absent: as many as usual. */
   readonly provedEvery?: number | undefined
   /** How far back an account's channels can be resumed. */

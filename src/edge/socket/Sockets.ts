@@ -266,6 +266,7 @@ export const begin = (
   const hub = new Hub(state, payloads, {
     kept: { updates: room.keptUpdates, bytes: room.keptBytes },
     keptOfAccounts: room.keptBytesOfAccounts,
+    mostUnused: room.unusedStreams,
     provedEvery: room.provedEvery,
     now,
     monotonicNanos,

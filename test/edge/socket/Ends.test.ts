@@ -87,7 +87,10 @@ describe("a connection", () => {
     const log = new Log({ channel: "account.orders", marketId: undefined }, 7, 5, 0, { updates: 10, bytes: 10_000 })
     const around = { sink, flush: nothing, isClosed: () => false, crowded: () => void crowded++, safely: (act: () => void) => act() }
     const setting = {
-      hub: { quieted: (quiet: Log, asker: Place) => quiet.askers.delete(asker) },
+      hub: {
+        used: (log: Log, asker: Place) => log.askers.add(asker),
+        quieted: (quiet: Log, asker: Place) => quiet.askers.delete(asker)
+      },
       reads: { sequence: 5 },
       barrier: { whenDurable: nothing },
       payloads: { snapshot: () => "[]" },
