@@ -84,6 +84,7 @@ const boundTo = (conversation: Conversation): Omit<Conversation, "closed"> => ({
   text: (bytes) => conversation.text(bytes),
   binary: () => conversation.binary(),
   alive: () => conversation.alive(),
+  answered: () => conversation.answered(),
   drained: () => conversation.drained(),
   isIdle: () => conversation.isIdle(),
   isAnonymous: () => conversation.isAnonymous()

@@ -171,7 +171,7 @@ const connecting = (time: SimTime, listener: SimListener.SimListener, maxDelayMs
       bufferedBytes: () => unread,
       ping: () =>
         toClient(() => {
-          if (!isDead && !isOver) hand("alive", (conversation) => conversation.alive())
+          if (!isDead && !isOver) hand("alive", (conversation) => conversation.answered())
         }),
       close: (code) => {
         hearing.closing(code)

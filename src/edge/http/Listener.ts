@@ -94,8 +94,10 @@ export interface Conversation {
   readonly text: (bytes: Uint8Array) => void
   /** Receives a frame that is not text. */
   readonly binary: () => void
-  /** Receives a protocol ping or pong. */
+  /** Receives a protocol ping. */
   readonly alive: () => void
+  /** Receives a protocol pong, whether or not one is due. */
+  readonly answered: () => void
   /** The client has received what was sent. */
   readonly drained: () => void
   /** Whether it is unauthenticated and without subscriptions: pings alone do not keep a place that others need. */

@@ -207,7 +207,7 @@ const connect = (socket: Ws.WebSocket, wire: Socket, conversation: Conversation,
     // 5.5.3).
     if (socket.readyState === socket.OPEN && wire.writableLength < frameLimit) socket.pong(payload)
   })
-  socket.on("pong", () => conversation.alive())
+  socket.on("pong", () => conversation.answered())
   // A frame that is too large or invalid closes the connection: `ws` sends the code for it.
   socket.on("error", () => {})
   wire.on("drain", () => conversation.drained())

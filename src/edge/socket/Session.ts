@@ -95,6 +95,8 @@ export class Session implements Conversation {
   private allowedAtEpochMs: number
   /** Frames received while the connection was unauthenticated. */
   private anonymousFrames = 0
+  /** Pings sent to the client whose pongs have not come. */
+  private pinged = 0
   /** Seconds without a sign of the client, counted by ticks, so that setting the clock makes no client look silent or alive. */
   private quietSeconds = 0
   /** How long a client that is behind has received nothing, and how much the connection held at the last check. */
@@ -185,6 +187,15 @@ export class Session implements Conversation {
   alive(): void {
     this.safely(() => {
       if (!this.isClosed) this.isPaced()
+    })
+  }
+
+  answered(): void {
+    this.safely(() => {
+      if (this.isClosed) return
+      const isAsked = this.pinged > 0
+      if (isAsked) this.pinged--
+      this.isPaced(isAsked)
     })
   }
 
@@ -285,6 +296,7 @@ export class Session implements Conversation {
       const heads = Object.fromEntries([...this.places].flatMap(([name, { head }]) => head === undefined ? [] : [[name, head]]))
       if (!isOver) this.say({ type: "heartbeat", serverTimeEpochMs: atEpochMs, heads })
       this.peer.ping()
+      this.pinged = Math.min(this.pinged + 1, bounds.pings)
     }
     this.flush()
   }
@@ -303,9 +315,9 @@ export class Session implements Conversation {
 
   /**
    * Whether the client keeps to the message rate. The allowance depends on elapsed time, not on the second in which frames are
-   * handled, since frames sent while the venue stood still are handled all at once.
+   * handled, since frames sent while the venue stood still are handled all at once. `isAsked`: the frame is a pong that answers a ping.
    */
-  private isPaced(): boolean {
+  private isPaced(isAsked = false): boolean {
     this.quietSeconds = 0
     const nowEpochMs = this.setting.now()
     const { messagesPerSecond } = this.setting.room
@@ -318,8 +330,8 @@ export class Session implements Conversation {
     }
     // Frames sent for an account do not count against the address, so that nobody is cut off by others who share it. Nor do the
     // frames that every client begins with: after a restart thousands of clients of one address show their tickets in the same
-    // second.
-    const isOfNobody = this.authority === undefined && ++this.anonymousFrames > bounds.openingFrames
+    // second. Nor do pongs: the venue has asked for them.
+    const isOfNobody = !isAsked && this.authority === undefined && ++this.anonymousFrames > bounds.openingFrames
     if (!isOfNobody || this.setting.mayHear(this.address)) return true
     this.end(abuse, tooManyOfAddress)
     return false

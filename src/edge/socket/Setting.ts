@@ -37,6 +37,8 @@ export const bounds = {
   secondsOfFrames: 5,
   /** Frames that a new connection may send before they count against its address: a ticket, and the subscriptions sent along. */
   openingFrames: 16,
+  /** Most pings that may wait for a client's pongs: whoever answers none for a usual minute of silence is gone. */
+  pings: 12,
   /**
    * Unauthenticated connections of one address may together send as many frames per second as this many connections; as many frames
    * of one API key may be refused.

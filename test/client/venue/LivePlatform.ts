@@ -33,7 +33,7 @@ class LiveLine {
         for (const { text } of frames) this.waiting.push(text)
       },
       bufferedBytes: () => 0,
-      ping: () => this.conversation.alive(),
+      ping: () => this.conversation.answered(),
       close: (code, reason) => {
         this.conversation.closed()
         events.closed(code, reason)

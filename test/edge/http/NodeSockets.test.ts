@@ -98,6 +98,7 @@ const deaf = {
   text: nothing,
   binary: nothing,
   alive: nothing,
+  answered: nothing,
   drained: nothing,
   closed: nothing,
   isIdle: () => true,
@@ -183,6 +184,7 @@ describe("a WebSocket", () => {
 
   test.each([
     ["pings", 0x89],
+    ["pongs", 0x8a],
     ["texts", 0x81]
   ])("that the venue has ended is listened to no more, however many %s still come, and its client is told at once", async (_, first) => {
     let heard = 0
@@ -190,7 +192,7 @@ describe("a WebSocket", () => {
       const hear = (): void => {
         if (++heard === 3) peer.close(1008, "enough")
       }
-      return { ...deaf, text: hear, alive: hear }
+      return { ...deaf, text: hear, alive: hear, answered: hear }
     }
     const { counts, port } = await serve({ ...answering, open: () => ({ accept: conversation }) })
     const flood = Buffer.concat(Array<Buffer>(10_000).fill(masked(first, Buffer.alloc(0))))

@@ -66,7 +66,7 @@ export class Client {
 
   /** Sends a WebSocket pong. */
   alive(): void {
-    this.conversation.alive()
+    this.conversation.answered()
   }
 
   sayBinary(): void {

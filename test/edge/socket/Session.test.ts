@@ -198,6 +198,42 @@ describe("the stream", () => {
         expect(clients[0]!.ended).toBeUndefined()
       })
 
+      test("is not ended for answering the venue's pings, one pong each, however many of its address do so at once", async () => {
+        venue = LiveVenue.make(undefined, { holdsTime: true })
+        const clients = Array.from({ length: 500 }, () => new Client(venue))
+        for (const each of clients) pings(each, 16)
+        venue.atEpochMs += 1_000
+        await venue.pass(10_000)
+        expect(new Set(clients.map((each) => each.pings))).toEqual(new Set([2]))
+        for (const each of clients) { for (let pong = 0; pong < 2; pong++) each.alive() }
+        expect(clients.every(({ ended }) => ended === undefined)).toBe(true)
+        // What nobody has asked for counts as ever.
+        for (const each of clients.slice(0, 400)) each.alive()
+        expect(clients.every(({ ended }) => ended === undefined)).toBe(true)
+        clients[0]!.alive()
+        expect(clients[0]!.ended?.code).toBe(1008)
+      })
+
+      test("has no more pongs in hand than pings of a minute, and each counts for the connection itself", async () => {
+        venue = LiveVenue.make(undefined, { holdsTime: true })
+        const client = new Client(venue)
+        const wait = async (): Promise<void> => {
+          await venue.pass(50_000)
+          pings(client, 1)
+        }
+        for (let at = 0; at < 3; at++) await wait()
+        expect(client.pings).toBe(30)
+        const others = Array.from({ length: 4 }, () => new Client(venue))
+        for (const each of others) pings(each, 99)
+        pings(client, 13)
+        // These are all that the address may send in this second.
+        for (let at = 0; at < 400 - 4 * 83; at++) client.alive()
+        for (let pong = 0; pong < 12; pong++) client.alive()
+        expect(client.ended).toBeUndefined()
+        client.alive()
+        expect(client.ended?.code).toBe(1008)
+      })
+
       test("is not ended for what others send where it speaks for an account, but for what is refused on its key's", async () => {
         const owners = Array.from({ length: 5 }, () => new Client(venue))
         for (const owner of owners) await owner.authenticate(alice)
