@@ -32,11 +32,18 @@ export interface Around {
   /** Sends what waits. */
   readonly flush: () => void
   readonly isClosed: () => boolean
+  /** Whether so much is on its way to the client, or will be once it is durable, that no snapshot is made. */
+  readonly isFilling: () => boolean
+  /** Notes that so many characters more, or fewer, wait to be durable. */
+  readonly preparing: (characters: number) => void
   /** Called where there is no room for the stream any more. */
   readonly crowded: () => void
   /** Runs a deferred action: a defect in it ends this conversation only. */
   readonly safely: (act: () => void) => void
 }
+
+/** Most characters of what is sent ahead of a snapshot: that the stream has begun, and why it begins anew. */
+const mostAhead = 512
 
 export class Place implements Teller {
   private subscription: Subscription
@@ -52,6 +59,8 @@ export class Place implements Teller {
   /** Incremented with each beginning, which cancels whatever an earlier one is waiting for. */
   private turn = 0
   isEnded = false
+  /** Characters of a snapshot that was made and waits to be durable, with what is sent ahead of it. */
+  private prepared = 0
   /** Cancels the reading of what was missed. */
   private giveUp: () => void = () => {}
   /** Called once when the client has received most of what is in the connection. */
@@ -120,6 +129,7 @@ export class Place implements Teller {
    */
   pause(): void {
     this.turn++
+    this.prepares(0)
     this.giveUp()
     this.isPaused = true
     this.subscription.end()
@@ -135,6 +145,7 @@ export class Place implements Teller {
 
   end(): void {
     this.turn++
+    this.prepares(0)
     this.giveUp()
     this.isEnded = true
     this.subscription.end()
@@ -156,7 +167,14 @@ export class Place implements Teller {
   /** Begins a turn. Returns whether the subscription has neither ended nor begun again since. */
   private enter(): () => boolean {
     const turn = ++this.turn
+    this.prepares(0)
     return () => turn === this.turn && !this.isEnded && !this.isPaused && !this.around.isClosed()
+  }
+
+  /** Notes how many characters wait to be durable, with a snapshot. */
+  private prepares(characters: number): void {
+    this.around.preparing(characters - this.prepared)
+    this.prepared = characters
   }
 
   /** An action that does nothing if the subscription has ended or begun again by the time it is called. */
@@ -174,15 +192,17 @@ export class Place implements Teller {
 
   /**
    * Sends a snapshot of the present state, or a recent one with the changes since, once all of that is durable; none is begun for a
-   * slow client before it has caught up.
+   * slow client before it has caught up, nor while others wait for the disk that will make it slow: it would be made in vain.
    */
   private anew(began: (resumption: Resumption) => void, reason?: ResyncReason): void {
     const { barrier, reads } = this.setting
-    const { sink } = this.around
-    if (sink.isBehind()) return this.onceTaken(() => this.anew(began, reason))
+    const { isFilling, sink } = this.around
+    this.prepares(0)
+    if (isFilling()) return this.onceTaken(() => this.anew(began, reason))
     const { frame, sequence, updates } = this.whole()
-    barrier.whenDurable(reads.sequence, this.whileIn(() => {
-      // Whatever else waited for the disk was sent first: the snapshot is made again once that has been received.
+    const whenDurable = this.whileIn(() => {
+      this.prepares(0)
+      // Updates and answers that waited for the disk were sent first: the snapshot is made again once those have been received.
       if (sink.isBehind()) return this.anew(began, reason)
       began("anew")
       this.owed = reason
@@ -191,7 +211,9 @@ export class Place implements Teller {
       this.subscription.begin(sequence)
       this.isGiven = true
       for (const update of updates) this.subscription.take(update)
-    }))
+    })
+    this.prepares(frame.text.length + mostAhead)
+    barrier.whenDurable(reads.sequence, whenDurable)
   }
 
   /** The whole stream in its present state, or in a recent one with the changes since. */

@@ -82,6 +82,8 @@ export class Session implements Conversation {
   /** Whether frames are held back because the client is slow. */
   private holds = false
   private readonly out = new Outbox()
+  /** Characters of snapshots that wait to be durable. */
+  private preparing = 0
   /** Bytes of the last snapshot, excluded until the client has had time to receive it; and the seconds since. */
   private snapshotBytes = 0
   private snapshotSeconds = 0
@@ -140,6 +142,11 @@ export class Session implements Conversation {
   /** Whether so much is on its way that mergeable updates are merged and no snapshot is begun. */
   private get isBehind(): boolean {
     return this.bufferedBytes > this.setting.room.behindBytes
+  }
+
+  /** The same, where snapshots that wait to be durable are counted too. */
+  private get isFilling(): boolean {
+    return this.bufferedBytes + this.preparing > this.setting.room.behindBytes
   }
 
   /** Whether more is on its way than the connection may hold. */
@@ -560,6 +567,10 @@ export class Session implements Conversation {
       sink: this.sinkOf(() => place),
       flush: () => this.flush(),
       isClosed: () => this.isClosed,
+      isFilling: () => this.isFilling,
+      preparing: (characters) => {
+        this.preparing += characters
+      },
       crowded: () => this.end(tryLater, "there is no room for the stream now"),
       safely: this.safely
     })
@@ -702,7 +713,7 @@ export class Session implements Conversation {
   /** Hands waiting frames to the connection in one write, and held ones once the client is receiving again. */
   private flush(): void {
     this.write()
-    while (this.holds && !this.isClosed && !this.isBehind) {
+    while (this.holds && !this.isClosed && !this.isFilling) {
       this.holds = false
       for (const place of this.places.values()) place.drained()
       this.write()

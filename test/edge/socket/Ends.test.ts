@@ -85,7 +85,15 @@ describe("a connection", () => {
     const [send, sendWhole, held, tooSlow, failed] = [nothing, nothing, nothing, nothing, nothing]
     const sink = { send, sendWhole, isBehind: () => false, isOver: () => false, held, tooSlow, failed }
     const log = new Log({ channel: "account.orders", marketId: undefined }, 7, 5, 0, { updates: 10, bytes: 10_000 })
-    const around = { sink, flush: nothing, isClosed: () => false, crowded: () => void crowded++, safely: (act: () => void) => act() }
+    const around = {
+      sink,
+      flush: nothing,
+      isClosed: () => false,
+      isFilling: () => false,
+      preparing: nothing,
+      crowded: () => void crowded++,
+      safely: (act: () => void) => act()
+    }
     const setting = {
       hub: {
         used: (log: Log, asker: Place) => log.askers.add(asker),

@@ -216,6 +216,44 @@ describe("a client that is slow", () => {
       expect(client.ended).toBeUndefined()
     })
 
+    test("has each of many snapshots made once, however busy the venue is: none that has to wait for others is made", async () => {
+      venue = LiveVenue.make(undefined, { holdsTime: true, room: { behindBytes: 10_000 } })
+      const [alice, bob] = await venue.traders(2) as [Trader, Trader]
+      client = new Client(venue)
+      const ids = Array.from({ length: 12 }, (_, at) => parameters(`M${String.fromCharCode(65 + at)}`)).map((each) => {
+        venue.market(each)
+        return each.marketId
+      })
+      for (const id of ids) {
+        await venue.place(alice, { marketId: id, quantity: "0.100" })
+        for (let trade = 0; trade < 10; trade++) await venue.place(bob, { marketId: id, side: "sell", quantity: "0.010" })
+      }
+      let made = 0
+      const trades = venue.engine.trades.bind(venue.engine)
+      venue.engine.trades = (...asked) => (asked[2] === 100 && made++, trades(...asked))
+      const busy = (): void => {
+        venue.holdDisk()
+        venue.atEpochMs += 1_000
+        venue.send({ kind: "MarkTick" })
+      }
+      client.isSlow = true
+      busy()
+      for (const id of ids) subscribe(client, { channel: "market.trades", marketId: id })
+      // One that is taken back while it waits leaves its room to the others.
+      client.say({ op: "unsubscribe", channel: "market.trades", marketId: ids[0] })
+      venue.releaseDisk()
+      const snapshots = (): number => client.frames.filter(({ type }) => type === "snapshot").length
+      let rounds = 0
+      for (; snapshots() < 11 && rounds < 20; rounds++) {
+        busy()
+        client.drain()
+        venue.releaseDisk()
+      }
+      expect(snapshots()).toBe(11)
+      expect(made).toBe(12)
+      expect(rounds).toBeLessThan(12)
+    })
+
     test("goes on with many streams at once one by one as it takes them, and is not closed for what it missed of them", async () => {
       const accounts = ["account.orders", "account.positions", "account.balance", "account.fills"]
       await client.authenticate(alice)
