@@ -63,6 +63,7 @@ const ours = async (): Promise<Sending> => {
     text: () => {},
     binary: () => {},
     alive: () => {},
+    answered: () => {},
     drained: () => {},
     closed: () => {},
     isIdle: () => false,

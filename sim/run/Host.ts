@@ -134,9 +134,10 @@ const keptBytesEach = 2_048
 
 /** The capacities of its stream. */
 const roomOf = (
-  { behindBytes, bufferedBytes, changeWaits, connections, keptUpdates, missed, odd, provedEvery, silenceMs, toldAgain, unusedStreams }: NonNullable<
-    Options["streams"]
-  >
+  { behindBytes, bufferedBytes, changeWaits, connections, keptUpdates, missed, odd, provedEvery, silenceMs, toldAgain, unusedStreams }:
+    NonNullable<
+      Options["streams"]
+    >
 ) => ({
   behindBytes,
   bufferedBytes,

@@ -14,6 +14,7 @@ import { Feed } from "../sequencer/Feed.js"
 import { Live } from "../sequencer/Live.js"
 import { Barrier, Submit } from "../sequencer/Submit.js"
 import { Turns } from "../sequencer/Turns.js"
+import { pauseOf } from "../sequencer/Writer.js"
 import * as ApiKeys from "../identity/ApiKeys.js"
 import * as Identity from "../identity/Identity.js"
 import { KeyUses } from "../identity/KeyUses.js"
@@ -248,12 +249,12 @@ export const makeApplication: Effect.Effect<Streaming, never, Needs> = Effect.ge
   const random = yield* SecureRandom
   const now = (): number => clock.unsafeCurrentTimeMillis()
   const nextSession = (): string => `ixs_${Buffer.from(random.bytes(requestIdBytes)).toString("hex")}`
-  const [funds, histories] = [yield* Funds, yield* Histories]
-  const slices = new Slices((yield* Turns).schedule)
+  const [funds, histories, turns] = [yield* Funds, yield* Histories, yield* Turns]
+  const [slices, pause] = [new Slices(turns.schedule), pauseOf(turns)]
   const room: Room = { ...usualRoom, ...settings.stream }
   const monotonicNanos = Stages.nanosOf(clock)
   const [feed, live, elsewhere] = [yield* Feed, yield* Live, yield* ReplayHost]
-  const streams = Sockets.begin({ state, barrier, feed, live, histories, elsewhere, metrics, room, runtime, now, monotonicNanos })
+  const streams = Sockets.begin({ state, barrier, feed, live, histories, elsewhere, metrics, room, runtime, now, monotonicNanos, pause })
   const services: Services = {
     state,
     submit,

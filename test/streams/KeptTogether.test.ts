@@ -130,13 +130,21 @@ test("streams that nobody asks for make room for others, also where the clock wa
 test("streams in use take none of the room of others: all connections may listen to their accounts' streams, and markets' begin", () => {
   const told = new Told(undefined, [], 200)
   const asker = { madeAnew: () => {} }
-  const used = Array.from({ length: 45 }, (_, account) => told.open(account).map((log) => (told.hub.used(log, asker), log)))
+  const used = Array.from({ length: 45 }, (_, account) => {
+    const logs = told.open(account)
+    for (const log of logs) told.hub.used(log, asker)
+    return logs
+  })
   expect(told.hub.size).toBe(225)
   // Whoever needs no room looks at nothing that others have.
   let looked = 0
   for (const log of used.flat()) {
     const { askers } = log
-    Object.defineProperty(log, "askers", { get: () => (looked++, askers) })
+    const get = (): typeof askers => {
+      looked++
+      return askers
+    }
+    Object.defineProperty(log, "askers", { get })
   }
   const market = told.hub.open("market.book", 0)
   for (let account = 50; account < 90; account++) told.open(account)

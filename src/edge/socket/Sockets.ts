@@ -47,8 +47,11 @@ import { bounds, type Joining, type Room, type Sending, type Setting } from "./S
 /** How long a stream of candles waits until the histories reach its beginning, and the interval of its checks. */
 const longestBehindMs = 10_000
 const lookedAgainMs = 100
-/** The interval of the sessions' timers. */
+/** The interval of the sessions' timers, and how many of these there are from one heartbeat of a session to its next. */
 const tickMs = 1_000
+const ticksOfHeartbeat = bounds.heartbeatMs / tickMs
+/** Sessions whose timers are looked at in one turn. */
+const tickedAtOnce = 256
 /** The window in which frames of several connections are counted together. */
 const heardMs = 1_000
 /** Bytes of a connection's id. */
@@ -67,6 +70,8 @@ export interface Source {
   readonly runtime: Runtime.Runtime<never>
   readonly now: () => number
   readonly monotonicNanos: () => number
+  /** Yields to waiting work, including the writer's turns. */
+  readonly pause: Effect.Effect<void>
 }
 
 /** The streams of one venue, before any client is connected. */
@@ -93,7 +98,9 @@ export interface Parts {
 
 /** The open sessions, and their timer. */
 class Sessions {
-  readonly open = new Set<Session>()
+  /** Each with the tick, of those between two heartbeats, at which it has its own, so that not all are sent at once. */
+  readonly open = new Map<Session, number>()
+  private opened = 0
   /** The number of sessions that speak for each account, by keys that may trade alone too, and that come from each network. */
   private readonly ofAccount = new Map<number, number>()
   private readonly ofTradingKeys = new Map<number, number>()
@@ -113,7 +120,8 @@ class Sessions {
   constructor(
     private readonly room: Room,
     private readonly now: () => number,
-    private readonly runtime: Runtime.Runtime<never>
+    private readonly runtime: Runtime.Runtime<never>,
+    private readonly pause: Effect.Effect<void>
   ) {}
 
   /** Registers a callback for every second while sessions are open. */
@@ -123,7 +131,7 @@ class Sessions {
 
   get subscriptions(): number {
     let sum = 0
-    for (const session of this.open) sum += session.subscriptions
+    for (const session of this.open.keys()) sum += session.subscriptions
     return sum
   }
 
@@ -180,7 +188,7 @@ class Sessions {
   }
 
   add(session: Session): void {
-    this.open.add(session)
+    this.open.set(session, this.opened++ % ticksOfHeartbeat)
     Counts.change(this.ofNetwork, networkOf(session.address), 1)
     if (this.isTicking) return
     this.isTicking = true
@@ -212,13 +220,25 @@ class Sessions {
         this.isTicking = false
         return Effect.void
       }
-      const atEpochMs = this.now()
-      const isHeartbeat = (ticks + 1) % (bounds.heartbeatMs / tickMs) === 0
       this.tellTicked()
-      for (const session of this.open) session.tick(atEpochMs, isHeartbeat)
-      this.buffered = 0
-      for (const session of this.open) this.buffered += session.bufferedBytes
-      return this.ticking(ticks + 1)
+      return Effect.zipRight(this.tick(ticks + 1, [...this.open]), this.ticking(ticks + 1))
+    })
+  }
+
+  /** Ticks those sessions, some in a turn: thousands of heartbeats at once would hold up whatever else is to be decided. */
+  private tick(ticks: number, sessions: ReadonlyArray<readonly [Session, number]>, from = 0, bufferedBefore = 0): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const atEpochMs = this.now()
+      let buffered = bufferedBefore
+      for (const [session, phase] of sessions.slice(from, from + tickedAtOnce)) {
+        const isHeartbeat = (ticks + phase) % ticksOfHeartbeat === 0
+        session.tick(atEpochMs, isHeartbeat)
+        buffered += session.bufferedBytes
+      }
+      const next = from + tickedAtOnce
+      if (next < sessions.length) return Effect.zipRight(this.pause, this.tick(ticks, sessions, next, buffered))
+      this.buffered = buffered
+      return Effect.void
     })
   }
 
@@ -255,12 +275,12 @@ const pastOf = ({ candles, standing }: Histories["Type"]): Past => (which, limit
 
 /** The streams, which follow all records from now on. */
 export const begin = (
-  { barrier, elsewhere, feed, histories, live, metrics, monotonicNanos, now, room, runtime, state }: Source
+  { barrier, elsewhere, feed, histories, live, metrics, monotonicNanos, now, pause, room, runtime, state }: Source
 ): Streams => {
-  const sessions = new Sessions(room, now, runtime)
+  const sessions = new Sessions(room, now, runtime, pause)
   const failed = (cause: unknown): void => {
     Runtime.runFork(runtime)(Effect.logError("The stream has stopped: what a record changed could not be told", cause))
-    for (const session of sessions.open) session.fail()
+    for (const session of sessions.open.keys()) session.fail()
   }
   const payloads = payloadsOf(state)
   const hub = new Hub(state, payloads, {

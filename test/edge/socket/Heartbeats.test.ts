@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import { beforeEach, describe, expect, test } from "vitest"
 import * as Histories from "../../../src/readmodel/Histories.js"
 import { parameters } from "../../engine/drive.js"
+import { nextTurn } from "../../Turn.js"
 import { LiveVenue, marketId, type Trader } from "../LiveVenue.js"
 import { Client } from "./Client.js"
 
@@ -79,6 +80,37 @@ describe("as time passes, the stream", () => {
     expect(client.pings).toBe(1)
     expect(await saidByItself(10_000)).toMatchObject([{ heads: expected }, { heads: expected }])
     expect(client.pings).toBe(3)
+  })
+
+  test("says so to a fifth of all clients each second, and goes on with other work between some hundred of them", async () => {
+    let turn = 0
+    const said = new Map<number, number>()
+    const clients = [client, ...Array.from({ length: 599 }, () => new Client(venue))]
+    for (const each of clients) {
+      let pings = 0
+      Object.defineProperty(each, "pings", {
+        get: () => pings,
+        set: (count: number) => {
+          pings = count
+          said.set(turn, (said.get(turn) ?? 0) + 1)
+        }
+      })
+    }
+    let isOver = false
+    const counting = async (): Promise<void> => {
+      for (; !isOver; turn++) await nextTurn()
+    }
+    const counted = counting()
+    for (let second = 0; second < 10; second++) {
+      said.clear()
+      await venue.pass(1_000)
+      const together = [...said.values()]
+      expect(together.reduce((sum, each) => sum + each, 0)).toBe(120)
+      expect(Math.max(...together)).toBeLessThan(60)
+    }
+    isOver = true
+    await counted
+    expect(clients.every(({ frames, pings }) => pings === 2 && frames.filter(({ type }) => type === "heartbeat").length === 2)).toBe(true)
   })
 
   test("says of what is put together for a slow client only what that was given", async () => {

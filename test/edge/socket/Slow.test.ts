@@ -230,7 +230,10 @@ describe("a client that is slow", () => {
       }
       let made = 0
       const trades = venue.engine.trades.bind(venue.engine)
-      venue.engine.trades = (...asked) => (asked[2] === 100 && made++, trades(...asked))
+      venue.engine.trades = (...asked) => {
+        if (asked[2] === 100) made++
+        return trades(...asked)
+      }
       const busy = (): void => {
         venue.holdDisk()
         venue.atEpochMs += 1_000
