@@ -12,7 +12,7 @@ import * as Market from "./domain/Market.js"
 import { formatDecimal } from "./domain/Units.js"
 import { type Header, internal, Principal } from "./operations/Header.js"
 import { type Command, Operation, type Outcome, refusalOf, withFields } from "./operations/Operations.js"
-import { describe, Refusal } from "./domain/Refusal.js"
+import { describe, ofRoom, Refusal } from "./domain/Refusal.js"
 import type { Versions } from "./operations/Versions.js"
 import { isDelisted, type MarketView, type Reads } from "./engine/Reads.js"
 import * as Calendar from "./sessions/Calendar.js"
@@ -311,9 +311,6 @@ const missing = (reads: Reads, parameters: Market.Parameters): ReadonlyArray<Com
 /** How long to wait before submitting again what there was no room for. */
 const roomPause = "500 millis"
 
-/** Refusals for want of room, which pass: the disk is full, or the inbox is full of commands that are due at the start. */
-const passing: ReadonlySet<Refusal> = new Set([Refusal.journalFull, Refusal.inboxFull])
-
 /**
  * Submits commands, and fails where one is refused; waits while there is no room for them. Decided commands are not decided again. A full
  * disk is logged once, and that there is room again: until then the venue answers nobody, and nothing else would say why.
@@ -329,7 +326,7 @@ const done = (
       .map((outcome) => outcome.refusal === 0 ? refusalOf(outcome.entries[0]!) : outcome.refusal)
       .find((code) => code !== 0)
     if (refusal === undefined) return isTold ? Effect.logInfo("the disk has room again, and the start goes on") : Effect.void
-    if (!passing.has(refusal)) return Effect.fail(new MarketsFileInvalid({ reason: describe(refusal).safeMessage }))
+    if (!ofRoom.has(refusal)) return Effect.fail(new MarketsFileInvalid({ reason: describe(refusal).safeMessage }))
     const isFull = refusal === Refusal.journalFull
     const again = Effect.delay(done(submit, commands, trouble, isTold || isFull), roomPause)
     return isTold || !isFull

@@ -29,7 +29,7 @@ const mostInARow = 15
 
 /**
  * Whether a command waits with the placements: placements that may add risk, amendments, and commands other than trading, except those
- * that end a credential, request a transfer, or report what the ledger has done.
+ * that end a credential, request a transfer, pay a withdrawal, or report what the ledger has done.
  */
 export const mayAddRisk = (command: Command): boolean => {
   switch (command.kind) {
@@ -50,12 +50,13 @@ export const mayAddRisk = (command: Command): boolean => {
     case "RotateTicket":
     case "SetFavorite":
     case "RegisterAffiliate":
-    case "ApproveStep":
     case "BindParty":
-    case "PrepareStep":
-    case "BeginSubmission":
     case "NoteLedgerOffset":
       return true
+    case "ApproveStep":
+    case "PrepareStep":
+    case "BeginSubmission":
+      return command.step !== "treasury_withdrawal"
     default:
       return false
   }

@@ -63,6 +63,7 @@ import { wallOfCancels } from "./wallOfCancels.js"
 import { wallOfSmallOrders } from "./wallOfSmallOrders.js"
 import { wholeMarketInOnePosition } from "./wholeMarketInOnePosition.js"
 import { withdrawnBehindUnknown } from "./withdrawnBehindUnknown.js"
+import { withdrawnWithoutRoom } from "./withdrawnWithoutRoom.js"
 
 export const scenarios: ReadonlyArray<Scenario> = [
   minuteOfDeleveragings,
@@ -117,6 +118,7 @@ export const scenarios: ReadonlyArray<Scenario> = [
   membersInPairs,
   pinsFollowPasskeys,
   withdrawnBehindUnknown,
+  withdrawnWithoutRoom,
   stoppedBeforeItWasSent,
   onTheStroke,
   oneAgentTooMany,

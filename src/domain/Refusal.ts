@@ -752,3 +752,6 @@ export const describe = (refusal: Refusal): Description => {
 
 /** Every refusal with its description, for the error catalogue and tests. */
 export const all: ReadonlyArray<readonly [number, Description]> = [...descriptions]
+
+/** Refusals for want of room, of which nothing was done and which pass: the inbox or the disk is full. */
+export const ofRoom: ReadonlySet<Refusal> = new Set([Refusal.inboxFull, Refusal.journalFull])

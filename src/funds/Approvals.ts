@@ -1,17 +1,19 @@
 /**
  * Open challenges to owners: each has a random nonce, and a challenge derived from it and from what is to be approved. They exist
  * in this process only: after a restart the owner is asked again, for the same transaction. Any answer, valid or not, ends a
- * challenge. While it is being decided, no new challenge is issued for the same thing, and a repetition of the same answer waits
- * for the decision.
+ * challenge, except one that there was no room to decide. While it is being decided, no new challenge is issued for the same thing,
+ * and a repetition of the same answer waits for the decision.
  *
  * An account may have only so many open, beyond which it loses its own oldest: a challenge stays open when its transfer is given up, and
  * a deposit can be asked for and given up again and again without any money.
  */
 import type * as Context from "effect/Context"
+import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as FiberId from "effect/FiberId"
+import * as Option from "effect/Option"
 import { isOpen } from "../domain/Lasting.js"
 import { FairPlaces } from "../domain/FairPlaces.js"
 import type { SecureRandom } from "../identity/SecureRandom.js"
@@ -45,19 +47,21 @@ export interface Answer {
   readonly by: string
 }
 
-type Kept<About> = Question<About> & { readonly key: string }
+type Kept<About> = Question<About> & { readonly account: number; readonly key: string }
 
 /** An answer that is being decided. */
 interface Deciding {
   readonly by: string
-  /** Completed with whether the answer was accepted. */
-  readonly ended: Deferred.Deferred<boolean>
+  readonly ended: Deferred.Deferred<Ended>
 }
+
+/** What became of an answer: `open` where nothing was decided, and it may be given again. */
+type Ended = "accepted" | "refused" | "open"
 
 /** How an answer is handled: it decides its challenge, waits for the same answer before it, or finds nothing open. */
 type Met<About> =
   | { readonly _tag: "Question"; readonly question: Kept<About> }
-  | { readonly _tag: "Deciding"; readonly ended: Deferred.Deferred<boolean> }
+  | { readonly _tag: "Deciding"; readonly ended: Deferred.Deferred<Ended> }
   | { readonly _tag: "Nothing" }
 
 /** Challenges that are open or being decided, at most one for each thing to approve. */
@@ -93,16 +97,22 @@ export class Approvals<About> {
     const nonce = this.text(nonceBytes)
     const question = {
       challengeIdentifier: `apr_${this.text(identifierBytes)}`,
+      account,
       key,
       about,
       nonce,
       challenge: challengeOf(nonce),
       expiresAtEpochMs: atEpochMs + openMs
     }
-    this.places.take(question.challengeIdentifier, String(account), (crowded) => this.end(this.byIdentifier.get(crowded)!))
-    this.byIdentifier.set(question.challengeIdentifier, question)
-    this.byKey.set(key, question.challengeIdentifier)
+    this.open(question)
     return question
+  }
+
+  private open(question: Kept<About>): void {
+    const { account, challengeIdentifier, key } = question
+    this.places.take(challengeIdentifier, String(account), (crowded) => this.end(this.byIdentifier.get(crowded)!))
+    this.byIdentifier.set(challengeIdentifier, question)
+    this.byKey.set(key, challengeIdentifier)
   }
 
   /** What the challenge with an identifier is about; undefined where none is open. */
@@ -111,16 +121,21 @@ export class Approvals<About> {
   }
 
   /**
-   * Decides the open challenge that an answer names, once: it ends with this answer, whatever the result of `decide`. The same
-   * answer arriving meanwhile waits for that. Where there is nothing to decide, or no longer, `over` gives the result; it is told
-   * whether the answer waited for was accepted.
+   * Decides the open challenge that an answer names, once: it ends with this answer, whatever the result of `decide`, except a failure
+   * that `leavesOpen`. The same answer arriving meanwhile waits for that. Where there is nothing to decide, or no longer, `over` gives
+   * the result; it is told whether the answer waited for was accepted.
    */
   answered<A, E, B>(
     answer: Answer,
     atEpochMs: number,
     decide: (question: Question<About>) => Effect.Effect<A, E>,
-    over: (isAccepted: boolean) => Effect.Effect<B, E>
+    over: (isAccepted: boolean) => Effect.Effect<B, E>,
+    leavesOpen: (failure: E) => boolean
   ): Effect.Effect<A | B, E> {
+    const endOf = (exit: Exit.Exit<unknown, E>): Ended => {
+      if (Exit.isSuccess(exit)) return "accepted"
+      return Option.exists(Cause.failureOption(exit.cause), leavesOpen) ? "open" : "refused"
+    }
     return Effect.acquireUseRelease(
       Effect.sync(() => this.meet(answer, atEpochMs)),
       (met): Effect.Effect<A | B, E> => {
@@ -128,12 +143,14 @@ export class Approvals<About> {
           case "Question":
             return decide(met.question)
           case "Deciding":
-            return Effect.flatMap(Deferred.await(met.ended), over)
+            return Effect.flatMap(Deferred.await(met.ended),
+              (ended): Effect.Effect<A | B, E> =>
+                ended === "open" ? this.answered(answer, atEpochMs, decide, over, leavesOpen) : over(ended === "accepted"))
           case "Nothing":
             return over(false)
         }
       },
-      (met, exit) => Effect.sync(() => met._tag === "Question" && this.decided(met.question, Exit.isSuccess(exit)))
+      (met, exit) => Effect.sync(() => met._tag === "Question" && this.decided(met.question, endOf(exit as Exit.Exit<unknown, E>)))
     )
   }
 
@@ -149,11 +166,13 @@ export class Approvals<About> {
     return { _tag: "Question", question }
   }
 
-  private decided({ challengeIdentifier, key }: Kept<About>, isAccepted: boolean): void {
+  private decided(question: Kept<About>, ended: Ended): void {
+    const { challengeIdentifier, key } = question
     const deciding = this.deciding.get(challengeIdentifier)
     this.deciding.delete(challengeIdentifier)
     this.decidingKeys.delete(key)
-    if (deciding !== undefined) Deferred.unsafeDone(deciding.ended, Effect.succeed(isAccepted))
+    if (ended === "open") this.open(question)
+    if (deciding !== undefined) Deferred.unsafeDone(deciding.ended, Effect.succeed(ended))
   }
 
   private end({ challengeIdentifier, key }: Kept<About>): void {
@@ -163,8 +182,8 @@ export class Approvals<About> {
   }
 
   /**
-   * Challenges expire in the order in which they were issued, unless the clock is set back: later ones are then dropped when they
-   * are issued again, or when those before them have expired.
+   * Challenges expire in the order in which they were issued, unless the clock is set back or one was opened again: later ones are then
+   * dropped when they are issued again, or when those before them have expired.
    */
   private forget(atEpochMs: number): void {
     for (const question of this.byIdentifier.values()) {

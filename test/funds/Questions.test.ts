@@ -21,7 +21,7 @@ const questions = (most?: number) => {
     { atMinute = 0, by = "me" }: { readonly atMinute?: number; readonly by?: string } = {}
   ) =>
     approvals.answered({ challengeIdentifier, by }, start + atMinute * minuteMs, decide, (isAccepted) =>
-      Effect.succeed(isAccepted ? "accepted" : "over"))
+      Effect.succeed(isAccepted ? "accepted" : "over"), (failure) => failure === "no room")
   const take = (challengeIdentifier: string, atMinute: number) => Effect.runSync(answered({ challengeIdentifier }, undefined, { atMinute }))
   return { answered, approvals, ask, take }
 }
@@ -135,4 +135,24 @@ describe("while an answer is decided", () => {
     end(Effect.succeed(question))
     expect(await Effect.runPromise(Fiber.join(first))).toBe(question)
   })
+})
+
+test("one that there was no room to decide stays open, and whoever waits for that decides it himself", async () => {
+  const { answered, approvals, ask, take } = questions()
+  const asked = ask("mine", 0)!
+  const decide: { now?: (exit: Effect.Effect<never, string>) => void } = {}
+  const first = Effect.runFork(Effect.either(answered(asked, () => Effect.async<never, string>((resume) => void (decide.now = resume)))))
+  await Promise.resolve()
+  const again = Effect.runFork(Effect.either(answered(asked)))
+  await Promise.resolve()
+  expect(ask("mine", 1)).toBeUndefined()
+  decide.now!(Effect.fail("no room"))
+  expect(await Effect.runPromise(Fiber.join(first))).toMatchObject({ _tag: "Left", left: "no room" })
+  expect(await Effect.runPromise(Fiber.join(again))).toMatchObject({ _tag: "Right", right: { challenge: asked.challenge } })
+  expect(approvals.count).toBe(0)
+
+  const other = ask("other", 1)!
+  expect(Effect.runSync(Effect.either(answered(other, () => Effect.fail("no room"), { atMinute: 1 })))._tag).toBe("Left")
+  expect([approvals.count, ask("other", 2)]).toEqual([1, other])
+  expect(take(other.challengeIdentifier, 6)).toBe("over")
 })

@@ -4,6 +4,7 @@ import { Refusal } from "../../src/domain/Refusal.js"
 import { noFingerprint } from "../../src/operations/Fingerprint.js"
 import type { Shape } from "../../src/operations/Field.js"
 import { Principal } from "../../src/operations/Header.js"
+import type { StepName } from "../../src/operations/funds/Transfers.js"
 import { all, allOutcomes, type Command, declarations, Operation, refusalOf, shareOf } from "../../src/operations/Operations.js"
 import * as Outcome from "../../src/operations/Outcome.js"
 import { complete } from "../engine/commands.js"
@@ -64,13 +65,21 @@ describe("whose room a command takes", () => {
   const price = (
     principal: Principal
   ): Command => ({ ...complete({ kind: "SetIndexPrice", market: 0, priceAtoms: 1 } as never), principal } as Command)
+  const ofStep = (kind: "ApproveStep" | "PrepareStep" | "BeginSubmission", step: StepName): Command =>
+    complete({ kind, transfer: 1, step } as never)
   const rows: ReadonlyArray<readonly [what: string, command: Command, share: string]> = [
     ["an order", place(false), "placement"],
     ["a reduce-only order", place(true), "reduction"],
     ["reduce-only orders with another among them", place(true, false, true), "placement"],
     ["only reduce-only orders", place(true, true), "reduction"],
     ["the feed's price", price(Principal.feed), "venue"],
-    ["the operator's price", price(Principal.operator), "operator"]
+    ["the operator's price", price(Principal.operator), "operator"],
+    ["an owner's approval of a withdrawal", ofStep("ApproveStep", "treasury_withdrawal"), "reduction"],
+    ["a withdrawal as it is prepared", ofStep("PrepareStep", "treasury_withdrawal"), "venue"],
+    ["a withdrawal about to be submitted", ofStep("BeginSubmission", "treasury_withdrawal"), "reduction"],
+    ["an owner's approval of a deposit", ofStep("ApproveStep", "owner_offer_acceptance"), "placement"],
+    ["a deposit's offer as it is prepared", ofStep("PrepareStep", "treasury_offer"), "placement"],
+    ["a deposit's offer about to be submitted", ofStep("BeginSubmission", "treasury_offer"), "placement"]
   ]
   test.each(rows)("%s", (_, command, share) => {
     expect(shareOf(command)).toBe(share)

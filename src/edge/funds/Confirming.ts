@@ -4,7 +4,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { Refusal } from "../../domain/Refusal.js"
+import { describe, ofRoom, Refusal } from "../../domain/Refusal.js"
 import type { SessionView, TransferView } from "../../engine/Reads.js"
 import type { Question } from "../../funds/Approvals.js"
 import type { StepQuestion } from "../../funds/Funds.js"
@@ -28,7 +28,8 @@ type SigningStep = typeof SigningStep.Type
 export const completion = {
   action: Schema.Literal("complete").annotations({
     description: "May be sent again: while the first one is being decided it waits for that, and an accepted one is answered by how things "
-      + "stand. Any answer ends its challenge, and `initiate` is answered 503 `overloaded` until it is decided."
+      + "stand. Any answer ends its challenge, except one that there is no room for (503, \"Nothing was done\"), and `initiate` is "
+      + "answered 503 `overloaded` until it is decided."
   }),
   signingStep: SigningStep,
   challengeIdentifier: Fields.Name,
@@ -50,6 +51,9 @@ export interface Confirmed {
 }
 
 const conflict = Errors.refused(Refusal.stepConflict)
+
+/** What is told where there was no room for an approval: its owner repeats it as it is. */
+const roomless: ReadonlySet<Errors.Failure["description"]> = new Set([...ofRoom].map(describe))
 
 const notFound = Errors.refused(Refusal.transferNotFound)
 
@@ -215,7 +219,8 @@ export const complete = (
     if (isTaken(transfer, body)) return stands
     const answer = { challengeIdentifier: body.challengeIdentifier, by: `${number}/${body.firstFactor.credentialAssertion.credId}` }
     const came = yield* funds.steps.answered(answer, now(),
-      (question) => approve(services, trader, transfer, body, question, remoteAddress), () => repeated(services, transfer, body))
+      (question) => approve(services, trader, transfer, body, question, remoteAddress), () => repeated(services, transfer, body),
+      ({ description }) => roomless.has(description))
     if (came !== undefined) return came
     // The approval is final: whatever prevents the submission now, the venue continues by itself.
     yield* Effect.either(funds.ask(number))

@@ -160,7 +160,7 @@ export const pinPasskeys = Route.effect({
         // A repetition sent before the first answer was decided gets the same result.
         yield* services.funds.pins.answered(answer, services.now(), (question) =>
           question.about.accountId === accountId ? repin(services, question, assertion) : fail(Factor.over), (isAccepted) =>
-          isAccepted ? Effect.void : fail(Factor.over))
+          isAccepted ? Effect.void : fail(Factor.over), () => false)
         return yield* due(services, account, false)
       }))
 })

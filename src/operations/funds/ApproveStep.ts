@@ -5,7 +5,7 @@
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"
-import { stepFields, TransferStands } from "./Transfers.js"
+import { paysOut, stepFields, TransferStands } from "./Transfers.js"
 
 export const ApproveStep = declare({
   kind: "ApproveStep",
@@ -31,7 +31,7 @@ export const ApproveStep = declare({
     nonce: Field.text("secret"),
     remoteAddress: Field.text("as_sent")
   },
-  share: () => "placement",
+  share: (command) => paysOut(command) ? "reduction" : "placement",
   keeps: "every decision",
   outcome: TransferStands
 })

@@ -2,7 +2,7 @@
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"
-import { stepFields, TransferStands } from "./Transfers.js"
+import { paysOut, stepFields, TransferStands } from "./Transfers.js"
 
 export const BeginSubmission = declare({
   kind: "BeginSubmission",
@@ -18,7 +18,8 @@ export const BeginSubmission = declare({
     ...stepFields,
     submissionId: Field.text("api_key")
   },
-  share: () => "placement",
+  // Where an approval found room, so does this: what has been signed for it counts in the treasury's limits already.
+  share: (command) => paysOut(command) ? "reduction" : "placement",
   keeps: "every decision",
   outcome: TransferStands
 })

@@ -5,7 +5,7 @@
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"
-import { stepFields, TransferStands } from "./Transfers.js"
+import { paysOut, stepFields, TransferStands } from "./Transfers.js"
 
 export const PrepareStep = declare({
   kind: "PrepareStep",
@@ -35,7 +35,8 @@ export const PrepareStep = declare({
     ledgerEndOffset: Field.whole("count"),
     maxRecordTimeEpochMs: Field.whole("epoch_ms")
   },
-  share: () => "placement",
+  // It does not get the last room, which is for cancels: it may be as large as eighty of them, and is made for whoever asks.
+  share: (command) => paysOut(command) ? "venue" : "placement",
   keeps: "every decision",
   outcome: TransferStands
 })

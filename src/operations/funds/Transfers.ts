@@ -62,6 +62,9 @@ export const stepFields = {
   step: Field.choice(stepNames)
 }
 
+/** Whether a step pays its owner out: what leads to that has room that placements cannot take. */
+export const paysOut = ({ step }: { readonly step: StepName }): boolean => step === "treasury_withdrawal"
+
 const codesOf = (names: ReadonlyArray<string>): Field.Field<number> => Field.code(names.map((_, code) => code))
 
 /** A transfer was requested. */
