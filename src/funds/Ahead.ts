@@ -65,9 +65,9 @@ export class Ahead {
       const found = (this.commands ??= this.unprepared()).get(commandId)
       if (found === undefined) return "unknown"
       const { step, transfer: { id, number, requestedAtEpochMs } } = found
-      const isBefore = recordTimeEpochMs !== undefined && recordTimeEpochMs < requestedAtEpochMs - clocksApartMs
-      const said = `${id}: an acceptance of its ${step}, at ${offset}, is from long before its request`
-      if (isBefore && step !== "treasury_withdrawal") {
+      if (recordTimeEpochMs !== undefined && recordTimeEpochMs < requestedAtEpochMs - clocksApartMs) {
+        const said = `${id}: an acceptance of its ${step}, in update ${outcome.updateId} at ${offset}, is from long before its request`
+        if (step === "treasury_withdrawal") return yield* this.stopFor(found, said)
         yield* Effect.logWarning(`${said}, so of a lost transfer`)
         return "unknown"
       }
@@ -85,16 +85,26 @@ export class Ahead {
         ledgerEndOffset: offset - 1,
         maxRecordTimeEpochMs: 0
       })
-      if (isBefore) {
-        yield* Effect.logError(`${said}: it may be of a lost withdrawal, or this one be paid, and withdrawals stop until an operator knows`)
-        yield* note(this.parts, "RejectStep", { transfer: number, step, stage: "approval", guard: "accepted_before_request" })
-        return yield* noteCompletion(this.parts, this.bound, completion)
-      }
       const noted = yield* noteCompletion(this.parts, this.bound, completion)
       if (noted === "noted") {
         yield* Effect.logWarning(`${id}: the ledger has done its ${step}, which this journal, an older copy, has not prepared`)
       }
       return noted
     })
+  }
+
+  /**
+   * Stops withdrawals and then ends this one, of which nobody can tell whether it is paid. Its step is bound to nothing: a process that
+   * reads the acceptance once more, because this one ended between the two records or behind them, would take it for the step's own.
+   */
+  private stopFor({ step, transfer: { amountAtoms, number } }: Unprepared, said: string): Effect.Effect<Noted, Withheld> {
+    const stop = { reason: "contradiction", differenceAtoms: -amountAtoms, atOffset: 0 } as const
+    const rejection = { transfer: number, step, stage: "approval", guard: "accepted_before_request" } as const
+    return Effect.logError(
+      `alarm: ${said}: it may be of a lost withdrawal, or this one be paid, and withdrawals stop until an operator knows`
+    ).pipe(
+      Effect.zipRight(note(this.parts, "StopWithdrawals", stop)),
+      Effect.zipRight(note(this.parts, "RejectStep", rejection))
+    )
   }
 }

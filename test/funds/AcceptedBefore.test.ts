@@ -5,6 +5,7 @@
 import { Effect } from "effect"
 import { expect, test } from "vitest"
 import { memoryDisk } from "../../scripts/fixtures/MemoryDisk.js"
+import * as SimDisk from "../../sim/world/SimDisk.js"
 import type { Transport } from "../../src/ledger/Transport.js"
 import { Bank, Owner } from "./Bank.js"
 
@@ -18,8 +19,10 @@ const behind = (byMs: () => number) => (transport: Transport): Transport => (que
       (name, value) => name === "recordTime" && typeof value === "string" ? new Date(Date.parse(value) - byMs()).toISOString() : value)
   }))
 
-/** A withdrawal that was requested in the copy, and paid in the time that is lost. */
-const paid = async (ledgerBehindMs: number, setBackMs: number) => {
+type Files = ReturnType<typeof memoryDisk>["read"]
+
+/** A withdrawal that was requested in the copy, and paid in the time that is lost; `over`: a disk with the copy. */
+const paid = async (ledgerBehindMs: number, setBackMs: number, over = (copy: ReturnType<Files>) => memoryDisk(copy).layer) => {
   const bank = await Bank.open()
   const owner = await Owner.funded(bank, 200_000_000)
   let behindMs = 0
@@ -39,7 +42,7 @@ const paid = async (ledgerBehindMs: number, setBackMs: number) => {
   expect(await owner.confirm("withdrawal", id)).toBe("ledger_confirmed")
   await bank.venue.stop()
   behindMs = ledgerBehindMs
-  await bank.goOnOver({ disk: memoryDisk(copy).layer }, bank.venue.epochMs + 60_000)
+  await bank.goOnOver({ disk: over(copy) }, bank.venue.epochMs + 60_000)
   await bank.venue.leap(60_000)
   return { bank, id, owner }
 }
@@ -55,17 +58,50 @@ test.each([
   await bank.venue.stop()
 })
 
+/** What is told of withdrawals. */
+const standing = async (bank: Bank): Promise<string> => (await bank.venue.ask("GET", "/readyz")).json.details.withdrawals
+
 test("one that was paid long before its request is never paid again: it ends, and withdrawals stop", async () => {
   const { bank, id, owner } = await paid(1_200_000, 0)
   expect(await owner.must("GET", `/v1/accounts/{account}/withdrawals/${id}`)).toMatchObject({
     status: "rejected",
     ledgerOutcome: { guard: "accepted_before_request" }
   })
-  const { details } = (await bank.venue.ask("GET", "/readyz")).json
-  expect(details).toMatchObject({ withdrawals: `stopped: contradiction, differs by ${-amountAtoms} atoms`, ledgerAlarms: 1 })
+  expect(await standing(bank)).toBe(`stopped: contradiction, differs by ${-amountAtoms} atoms`)
+  expect(await owner.collateralAtoms).toBe(200_000_000)
   expect(bank.said.filter((line) => line.includes(`${id}: an acceptance of its treasury_withdrawal`))).toHaveLength(1)
   const request = { asset: "USDC", amountAtoms: String(amountAtoms), destinationPartyId: await owner.party }
   const again = await owner.ask("POST", "/v1/accounts/{account}/withdrawals", request, "again")
   expect(again).toMatchObject({ status: 422, json: { rejectionGuard: "withdrawals_stopped" } })
+  await bank.venue.stop()
+})
+
+test("so it does where the venue ends between any two of the records of that", async () => {
+  /** What is on the disk as the record that ends the withdrawal is about to be written, and as the next one is. */
+  const cut: Array<ReturnType<Files>> = []
+  const { bank, id, owner } = await paid(1_200_000, 0, (copy) => {
+    let isBegun = false
+    const disk = SimDisk.make({
+      random: () => 0,
+      inject: ({ bytes, operation }) => {
+        if (operation !== "writeAt" || cut.length === 2) return undefined
+        isBegun ||= Buffer.from(bytes!).includes("accepted_before_request")
+        if (isBegun) cut.push(read())
+        return undefined
+      }
+    })
+    const read = () => disk.files().filter((file) => file.startsWith("journal/")).map((file) => [file.slice(8), disk.bytes(file)] as const)
+    for (const [name, bytes] of copy) disk.create(`journal/${name}`, bytes)
+    return disk.mount()
+  })
+  expect(cut).toHaveLength(2)
+  for (const files of cut) {
+    await bank.venue.stop()
+    await bank.goOnOver({ disk: memoryDisk(files).layer }, bank.venue.epochMs + 60_000)
+    expect(await standing(bank)).toContain("stopped: contradiction")
+    await bank.venue.leap(60_000)
+    expect(await owner.must("GET", `/v1/accounts/{account}/withdrawals/${id}`)).toMatchObject({ status: "rejected" })
+    expect(await owner.collateralAtoms).toBe(200_000_000)
+  }
   await bank.venue.stop()
 })

@@ -1,6 +1,6 @@
 /**
  * Stops all withdrawals: none can be requested, approved or submitted for the first time. Either the ledger holds less than the
- * venue owes, or an operator ordered it.
+ * venue owes, or it has paid what the journal cannot account for, or an operator ordered it.
  */
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
@@ -8,7 +8,7 @@ import { type CommandOf, declare } from "../Operation.js"
 import { Done } from "../Outcome.js"
 
 /** Journaled by index: append only. */
-const stopReasons = ["operator", "reconciliation"] as const
+const stopReasons = ["operator", "reconciliation", "contradiction"] as const
 
 export const StopWithdrawals = declare({
   kind: "StopWithdrawals",
@@ -22,7 +22,7 @@ export const StopWithdrawals = declare({
   requests: { stopWithdrawals: { code: 64, lookup: null } },
   fields: {
     reason: Field.choice(stopReasons),
-    /** Ledger holdings minus what the venue owes, money atoms; 0 where nothing was compared. */
+    /** Ledger holdings minus what the venue owes, money atoms; what may be lacking by a contradiction, or 0, where nothing was compared. */
     differenceAtoms: Field.whole("money_atoms"),
     /** The ledger offset at which it was compared; 0 likewise. */
     atOffset: Field.whole("count")
