@@ -20,7 +20,7 @@ interface Given {
   readonly amountAtoms: number
 }
 
-/** When a withdrawal is signed, by the signer's clock, and until when it may be recorded: Infinity where the hash does not say so. */
+/** When a withdrawal is signed, by the signer's clock, and until when it may be recorded. */
 interface When {
   readonly atEpochMs: number
   readonly untilEpochMs: number

@@ -91,7 +91,7 @@ export const SignRequest = Schema.Struct({
   facts: Facts,
   commandId: text(128),
   preparedTransaction: bytes(maxBytes),
-  /** The hashing scheme. */
+  /** The hashing scheme. Nothing is signed under 2, whose hash does not cover the maximum record time. */
   scheme: Schema.Literal(2, 3),
   hash: bytes(64),
   maxRecordTimeEpochMs: Schema.NonNegativeInt,

@@ -244,12 +244,12 @@ class Signer {
 
   /** The treasury after a withdrawal's payment; unchanged for all other steps. */
   private given(
-    { commandId, facts, hash, maxRecordTimeEpochMs, scheme }: SignRequest,
+    { commandId, facts, hash, maxRecordTimeEpochMs }: SignRequest,
     atEpochMs: number
   ): Effect.Effect<Records.Treasury | undefined, SignerRefused> {
     const { settings: { limits }, treasury } = this
     if (facts.step !== "treasury_withdrawal" || treasury === undefined) return Effect.succeed(treasury)
-    const when = { atEpochMs, untilEpochMs: scheme === 3 ? maxRecordTimeEpochMs : Infinity }
+    const when = { atEpochMs, untilEpochMs: maxRecordTimeEpochMs }
     const after = Policy.judge(treasury, limits, { hash: hex(hash), commandId, amountAtoms: facts.amountAtoms }, when)
     if (typeof after !== "string") return Effect.succeed(after)
     return refuse(after, after === "policy_daily" ? Policy.limitMet(treasury, when) : "the treasury gives less at once")

@@ -26,6 +26,7 @@ import {
   withdrawal
 } from "../signer/Desk.js"
 import { lies, type World } from "../signer/Lies.js"
+import { hashed } from "../signer/Prepare.js"
 
 /** Keys that outlive the processes that use them: each start is another process, or equivalent, and ends with its scope. */
 export interface Place {
@@ -102,14 +103,12 @@ export const signerContract = (name: string, make: Effect.Effect<Place, never, S
         const account = yield* desk.account("acc_1s")
         const { keys } = yield* desk.signer.accountKeys(account.accountId)
         const steps = [acceptance(account), deposit(account, "treasury_offer"), deposit(account, "owner_offer_acceptance"), withdrawal()]
-        for (const scheme of [2, 3] as const) {
-          for (const [index, facts] of steps.entries()) {
-            const request = yield* desk.prepare(account, facts, scheme)
-            const signed = yield* desk.signer.sign(approve(request, account.authenticator, nonceOf(`${scheme} ${index}`)))
-            expect(signed.signedBy).toBe(request.keyId)
-            const key = request.keyId === desk.treasury.keyId ? desk.treasury : keys[0]!
-            expect(isSignature(key.publicKey, request.hash, signed)).toBe(true)
-          }
+        for (const [index, facts] of steps.entries()) {
+          const request = yield* desk.prepare(account, facts)
+          const signed = yield* desk.signer.sign(approve(request, account.authenticator, nonceOf(String(index))))
+          expect(signed.signedBy).toBe(request.keyId)
+          const key = request.keyId === desk.treasury.keyId ? desk.treasury : keys[0]!
+          expect(isSignature(key.publicKey, request.hash, signed)).toBe(true)
         }
       }))
 
@@ -176,13 +175,16 @@ export const signerContract = (name: string, make: Effect.Effect<Place, never, S
     over("signs a command that was prepared again for the same, and never for something else", (desk, again) =>
       Effect.gen(function*() {
         const account = yield* desk.account("acc_1s")
-        const ask = (nonce: string, amountAtoms: number, scheme: 2 | 3) =>
-          Effect.map(desk.prepare(account, withdrawal("wdr_1", amountAtoms), scheme),
-            (request) => approve(request, account.authenticator, nonceOf(nonce)))
-        expect(yield* reasonOf(desk.signer.sign(yield* ask("a", 1_000_000, 3)))).toBe("signed")
-        expect(yield* reasonOf(desk.signer.sign(yield* ask("b", 1_000_000, 2)))).toBe("signed")
+        const ask = (nonce: string, amountAtoms: number) =>
+          Effect.map(desk.prepare(account, withdrawal("wdr_1", amountAtoms)), (request) => {
+            const { metadata, transaction } = request.prepared
+            const anew = hashed({ transaction, metadata: { ...metadata, transactionUuid: `${metadata.transactionUuid}${nonce}` } }, 3)
+            return approve({ ...request, ...anew }, account.authenticator, nonceOf(nonce))
+          })
+        expect(yield* reasonOf(desk.signer.sign(yield* ask("a", 1_000_000)))).toBe("signed")
+        expect(yield* reasonOf(desk.signer.sign(yield* ask("b", 1_000_000)))).toBe("signed")
         const { signer } = yield* again
-        expect(yield* reasonOf(signer.sign(yield* ask("c", 1_000_001, 3)))).toBe("prepared_mismatch")
+        expect(yield* reasonOf(signer.sign(yield* ask("c", 1_000_001)))).toBe("prepared_mismatch")
       }))
 
     over("the treasury gives no more than its limits, and counts a transaction once, also after a restart",

@@ -38,6 +38,14 @@ const nonce = nonceOf("a lie")
 
 const payout = ({ alice, desk }: World): Effect.Effect<Prepared> => desk.prepare(alice, withdrawal("wdr_lie"))
 
+/** What is signed by the scheme that does not cover until when it may be recorded could be kept, and executed with many others at once. */
+const endless: Lie = {
+  lie: "a withdrawal by the hashing scheme that does not cover its deadline",
+  reason: "prepared_mismatch",
+  tell: ({ alice, desk }) =>
+    Effect.map(desk.prepare(alice, withdrawal("wdr_lie"), 2), (request) => approve(request, alice.authenticator, nonce))
+}
+
 /** A withdrawal with a forged approval. */
 const forged = (lie: string, forgery: Forged): Lie => ({
   lie,
@@ -303,4 +311,4 @@ const facts: ReadonlyArray<Lie> = [
   }
 ]
 
-export const lies: ReadonlyArray<Lie> = [...approvals, ...bytes, ...facts]
+export const lies: ReadonlyArray<Lie> = [...approvals, ...bytes, endless, ...facts]

@@ -60,9 +60,9 @@ test("a clock that is far ahead begins no day of the treasury's, and a transacti
     const recordableMs = 600_000
     const { account, desk, store } = yield* opened()
     const dayKept = () => (JSON.parse(store.records.get("treasury")!) as { readonly day: number }).day
-    const sign = (id: string, amountAtoms: number, preparedEpochMs: number, epochMs: number, scheme: 2 | 3 = 3) =>
+    const sign = (id: string, amountAtoms: number, preparedEpochMs: number, epochMs: number) =>
       Effect.gen(function*() {
-        const request = yield* at(preparedEpochMs)(desk.prepare(account, withdrawal(id, amountAtoms), scheme))
+        const request = yield* at(preparedEpochMs)(desk.prepare(account, withdrawal(id, amountAtoms)))
         const approved = approve(request, account.authenticator, nonceOf(id))
         return { approved, came: yield* at(epochMs)(Effect.either(desk.signer.sign(approved))) }
       })
@@ -87,8 +87,7 @@ test("a clock that is far ahead begins no day of the treasury's, and a transacti
     expect(dayKept()).toBe(20_000)
     expect(yield* give("wdr_6", 5_000_000, noon, lastMs)).toBe("signed")
     expect(dayKept()).toBe(20_007)
-    // Without a signed end nothing says that it is late: the day is the clock's.
-    expect(yield* give("wdr_7", 5_000_000, noon, noon + 9 * dayMs, 2)).toBe("signed")
+    expect(yield* give("wdr_7", 5_000_000, noon + 9 * dayMs, noon + 9 * dayMs)).toBe("signed")
     expect(dayKept()).toBe(20_009)
     expect(yield* give("wdr_8", 5_000_000, noon, noon)).toBe("signed")
     expect(yield* give("wdr_9", 2_000_001, noon, noon)).toContain(

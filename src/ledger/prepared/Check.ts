@@ -1,6 +1,6 @@
 /**
  * Compares a prepared transaction with what was planned, before it is journaled or signed: its bytes are decoded completely, the hash is
- * theirs, the command is the planned one, and all its effects on contracts follow from that command: nothing else is created or archived,
+ * theirs and covers until when they may be recorded, the command is the planned one, and all its effects on contracts follow from that command: nothing else is created or archived,
  * and no atom goes elsewhere. Anything that is not understood counts as a difference.
  */
 import type { Custody, Facts, PlannedCommand } from "../Planned.js"
@@ -298,6 +298,8 @@ class Check {
 export const check = (claimed: Claimed, planned: PlannedCommand): Prepared.PreparedTransaction | Mismatch => {
   const prepared = Prepared.decode(claimed.preparedTransaction)
   if (prepared instanceof Malformed) return new Mismatch("transaction", "one that is understood", prepared.reason)
+  // Whoever has bytes that are signed under scheme 2 chooses until when they may be recorded: the maximum record time means nothing there.
+  if (claimed.scheme !== 3) return new Mismatch("hashing scheme", "3, which covers the maximum record time", String(claimed.scheme))
   const hash = Hash.hash(prepared, claimed.scheme)
   if (hash instanceof Hash.Unhashable) return new Mismatch("transaction", "one that has a hash", hash.reason)
   if (hex(hash) !== hex(claimed.hash)) return new Mismatch("hash", hex(hash), hex(claimed.hash))
