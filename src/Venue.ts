@@ -23,6 +23,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Runtime from "effect/Runtime"
 import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
 import * as Bootstrap from "./Bootstrap.js"
 import type { Environment } from "./domain/Environment.js"
 import * as Stages from "./domain/Stages.js"
@@ -47,6 +48,7 @@ import * as Snapshot from "./engine/Snapshot.js"
 import * as Funds from "./funds/Funds.js"
 import { Pinning } from "./funds/Pinning.js"
 import type { Setting } from "./funds/Parts.js"
+import { Unreachable } from "./funds/Trouble.js"
 import type { Capacity } from "./engine/State.js"
 import { type OfAddress, type SiteSetting, siteAt } from "./identity/Identity.js"
 import * as KeyUses from "./identity/KeyUses.js"
@@ -321,18 +323,25 @@ const fundsOf = (
   options: Options,
   reads: Reads,
   submit: Context.Tag.Service<typeof Submit>["submit"],
-  barrier: Context.Tag.Service<typeof Barrier>,
+  writing: Context.Context<Barrier | Journal>,
   services: Opened["services"]
 ): Effect.Effect<Funds.Driven, never, Scope.Scope | SecureRandom> =>
   Effect.gen(function*() {
     const parts = {
       reads,
       submit,
-      barrier,
+      barrier: Context.get(writing, Barrier),
       ledger: Context.get(services, Ledger),
       signer: Context.get(services, PartySigner),
       random: yield* SecureRandom,
       setting: options.ledger,
+      venue: Stream.runHead(Context.get(writing, Journal).links(1)).pipe(
+        Effect.flatten,
+        Effect.mapBoth({
+          onFailure: ({ message }) => new Unreachable({ whom: "venue", detail: message }),
+          onSuccess: ({ digest }) => Buffer.from(digest).toString("hex")
+        })
+      ),
       pinning: new Pinning(),
       faucet: Option.getOrUndefined(Context.getOption(services, Faucet))
     }
@@ -541,7 +550,7 @@ const make = Effect.fnUntraced(function*<E>(options: Options, opening: Effect.Ef
   yield* cutting(writer, readiness, cut)
   register(metrics, writer, state, serving, yield* EventLoop)
   const keyUses = KeyUses.make(state, submit)
-  const { funds, loops: ledgerLoops } = yield* fundsOf(options, state, submit.submit, Context.get(writing, Barrier), services)
+  const { funds, loops: ledgerLoops } = yield* fundsOf(options, state, submit.submit, writing, services)
   const histories = yield* historiesToTheEnd(options, writing)
   application = yield* Edge.makeApplication.pipe(
     Effect.provide(settingsOf(options, port, secrets)),

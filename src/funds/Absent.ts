@@ -23,6 +23,7 @@ export const layer: Layer.Layer<Ledger | PartySigner> = Layer.merge(
     newParty: () => signer,
     treasuryKey: signer,
     knownTreasuryKey: signer,
+    claim: () => signer,
     accountKeys: () => signer,
     signTopology: () => signer,
     sign: () => signer,

@@ -27,6 +27,8 @@ export interface Parts {
   readonly signer: Context.Tag.Service<PartySigner>
   readonly random: Context.Tag.Service<SecureRandom>
   readonly setting: Setting
+  /** By what the signer knows the venue: see `Claim`. */
+  readonly venue: Effect.Effect<string, Unreachable>
   readonly pinning: Pinning
   /** Mints the settlement asset; undefined except on a development ledger. */
   readonly faucet?: Context.Tag.Service<Faucet> | undefined
@@ -100,9 +102,10 @@ const treasuryKeyOf = ({ reads, signer }: Pick<Parts, "reads" | "signer">) =>
   ofKnown(Effect.suspend(() => reads.hasParties ? signer.knownTreasuryKey : signer.treasuryKey))
 
 /** Determines participant, user and keys; repeating it changes nothing. */
-export const bind = ({ ledger, reads, setting, signer }: Parts): Effect.Effect<Bound, Unreachable> =>
+export const bind = ({ ledger, reads, setting, signer, venue }: Parts): Effect.Effect<Bound, Unreachable> =>
   Effect.gen(function*() {
     const { keyId: treasuryKeyId, publicKey } = yield* treasuryKeyOf({ reads, signer })
+    yield* ofKnown(signer.claim({ venue: yield* venue }))
     const participantId = yield* Effect.mapError(ledger.participantId, ofLedger)
     const allocated = Effect.map(
       ledger.allocateParty(publicKey, treasuryHint, (multiHash, topologyTransactions) =>

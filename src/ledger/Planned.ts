@@ -58,7 +58,10 @@ export const isOwners = (step: Step): boolean => step === "owner_account_accepta
 
 /** Where, and under which identity, the venue acts on the ledger. The venue and the signer each have these from their own settings. */
 export const Custody = Schema.Struct({
-  /** Part of every command id, so that two venues on one ledger never share one. */
+  /**
+   * Part of every command id, so that venues of different environments never share one. Two of the same do: what keeps them apart is
+   * that each has a treasury, and so a signer, of its own.
+   */
   environment: Schema.String.pipe(Schema.pattern(/^[a-z0-9_-]{1,64}$/)),
   userId: Schema.String.pipe(Schema.pattern(/^[A-Za-z0-9@^$.!`\-#+'~_|:]{1,128}$/)),
   synchronizerId: Schema.String.pipe(Schema.pattern(/^[A-Za-z0-9:_-]{1,255}$/)),

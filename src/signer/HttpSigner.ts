@@ -90,6 +90,7 @@ export const layer = ({ timeoutMs, token, url }: Settings): Layer.Layer<PartySig
         newParty: (request) => send(calls.newParty, request),
         treasuryKey: Effect.suspend(() => send(calls.treasuryKey, {})),
         knownTreasuryKey: Effect.suspend(() => send(calls.knownTreasuryKey, {})),
+        claim: (request) => Effect.asVoid(send(calls.claim, request)),
         accountKeys: (accountId) => send(calls.accountKeys, { accountId }),
         signTopology: (request) => send(calls.signTopology, request),
         sign: (request) => send(calls.sign, request),

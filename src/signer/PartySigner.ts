@@ -5,7 +5,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import type { AccountKeys, NewParty, PartyKey, Repin, Signed, SignRequest, SignTopology } from "./Requests.js"
+import type { AccountKeys, Claim, NewParty, PartyKey, Repin, Signed, SignRequest, SignTopology } from "./Requests.js"
 
 /** Why nothing is signed, in a form fit for logs. */
 export const RefusalReason = Schema.Literal(
@@ -78,6 +78,8 @@ export class PartySigner extends Context.Tag("venue/signer/PartySigner")<PartySi
   readonly treasuryKey: Effect.Effect<PartyKey, SignerError>
   /** The treasury's key if it exists; `unknown_key` where it was never created, or is lost. */
   readonly knownTreasuryKey: Effect.Effect<PartyKey, SignerError>
+  /** Has the treasury be this venue's for good; refused where it is another's. */
+  readonly claim: (request: Claim) => Effect.Effect<void, SignerError>
   /** What the signer holds for an account; `unknown_key` where that is nothing. */
   readonly accountKeys: (accountId: string) => Effect.Effect<AccountKeys, SignerError>
   /** Signs the topology that creates a key's party, once: this binds the key to that party for good. */

@@ -1,7 +1,7 @@
 /** The protocol of a signer in a process of its own: the path of each call, its request and its answer, for both sides. */
 import * as Schema from "effect/Schema"
 import { RefusalReason } from "./PartySigner.js"
-import { AccountId, AccountKeys, NewParty, PartyKey, Repin, Signed, SignRequest, SignTopology } from "./Requests.js"
+import { AccountId, AccountKeys, Claim, NewParty, PartyKey, Repin, Signed, SignRequest, SignTopology } from "./Requests.js"
 
 /** The largest body in either direction, bytes. */
 export const mostBodyBytes = 128 * 1024
@@ -16,6 +16,7 @@ export const calls = {
   newParty: { path: "/v1/parties", request: NewParty, answer: PartyKey },
   treasuryKey: { path: "/v1/treasury-key", request: Nothing, answer: PartyKey },
   knownTreasuryKey: { path: "/v1/known-treasury-key", request: Nothing, answer: PartyKey },
+  claim: { path: "/v1/treasury-claim", request: Claim, answer: Nothing },
   accountKeys: { path: "/v1/account-keys", request: Schema.Struct({ accountId: AccountId }), answer: AccountKeys },
   signTopology: { path: "/v1/topology-signatures", request: SignTopology, answer: Signed },
   sign: { path: "/v1/signatures", request: SignRequest, answer: Signed },

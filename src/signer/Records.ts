@@ -52,6 +52,8 @@ export type Account = typeof Account.Type
 
 const Treasury = Schema.Struct({
   key: Key,
+  /** The venue whose treasury it is; absent until one of this version or later has claimed it. */
+  venue: Schema.optionalWith(Schema.String, { exact: true }),
   /** The day of the latest withdrawal, in days since the epoch, UTC, and the sum of that day's withdrawals. */
   day: Schema.NonNegativeInt,
   givenAtoms: Schema.NonNegativeInt,

@@ -66,6 +66,10 @@ export const PartyKey = Schema.Struct({
 })
 export type PartyKey = typeof PartyKey.Type
 
+/** Which venue asks: the digest of its journal's first block, hex, which a copy of the journal has, too. */
+export const Claim = Schema.Struct({ venue: Schema.String.pipe(Schema.pattern(/^[0-9a-f]{64}$/)) })
+export type Claim = typeof Claim.Type
+
 export const SignTopology = Schema.Struct({
   keyId: KeyId,
   /** As the ledger generated them: each signed hash is computed from these again. */

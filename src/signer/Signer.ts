@@ -23,7 +23,17 @@ import { PartySigner, type RefusalReason, type SignerError, SignerRefused, Signe
 import * as Pins from "./Pins.js"
 import * as Policy from "./Policy.js"
 import * as Records from "./Records.js"
-import { type AccountKeys, type Approval, NewParty, type PartyKey, Repin, type Signed, SignRequest, SignTopology } from "./Requests.js"
+import {
+  type AccountKeys,
+  type Approval,
+  Claim,
+  NewParty,
+  type PartyKey,
+  Repin,
+  type Signed,
+  SignRequest,
+  SignTopology
+} from "./Requests.js"
 import * as Signing from "./Signing.js"
 
 /** The share of the limit on accounts from which on each new account logs a warning. */
@@ -163,6 +173,19 @@ class Signer {
     return this.treasury === undefined ? refuse("unknown_key", withoutTreasury) : Effect.succeed(publicOf(this.treasury.key))
   }
 
+  /**
+   * Ids of commands derive from the journal's sequence, so two venues give out the same ones. With one treasury, each would take what the
+   * ledger has done of the other's for its own.
+   */
+  claim({ venue }: Claim): Effect.Effect<void, SignerError> {
+    const { treasury } = this
+    if (treasury === undefined) return refuse("unknown_key", withoutTreasury)
+    if (treasury.venue === undefined) return this.writeTreasury({ ...treasury, venue })
+    return treasury.venue === venue
+      ? Effect.void
+      : refuse("unknown_key", "its treasury is another venue's: each venue needs a signer of its own")
+  }
+
   accountKeys(accountId: string): Effect.Effect<AccountKeys, SignerError> {
     const account = this.accounts.get(accountId)
     if (account === undefined) return refuse("unknown_key", "it holds no key of this account")
@@ -298,6 +321,8 @@ export const layer = (settings: Settings): Layer.Layer<PartySigner, StoreRefused
         newParty: (request) => decided(NewParty, request, `made a key of ${request.accountId}`, signer.newParty(request)),
         treasuryKey: turn(warned(treasuryTold, signer.treasuryKey())),
         knownTreasuryKey: turn(warned(treasuryTold, Effect.suspend(() => signer.knownTreasuryKey()))),
+        claim: (request) =>
+          Effect.zipRight(wellFormed(Claim, request), turn(warned("was claimed", Effect.suspend(() => signer.claim(request))))),
         accountKeys: (accountId) => Effect.suspend(() => signer.accountKeys(accountId)),
         signTopology: (request) => decided(SignTopology, request, `signed the topology of ${request.keyId}`, signer.signTopology(request)),
         sign: (request) => {

@@ -73,6 +73,7 @@ const routes = (signer: Service): ReadonlyMap<string, (body: unknown) => Effect.
     newParty: call(calls.newParty.request, calls.newParty.answer, signer.newParty),
     treasuryKey: call(calls.treasuryKey.request, calls.treasuryKey.answer, () => signer.treasuryKey),
     knownTreasuryKey: call(calls.knownTreasuryKey.request, calls.knownTreasuryKey.answer, () => signer.knownTreasuryKey),
+    claim: call(calls.claim.request, calls.claim.answer, (request) => Effect.as(signer.claim(request), {})),
     accountKeys: call(calls.accountKeys.request, calls.accountKeys.answer, ({ accountId }) => signer.accountKeys(accountId)),
     signTopology: call(calls.signTopology.request, calls.signTopology.answer, signer.signTopology),
     sign: call(calls.sign.request, calls.sign.answer, signer.sign),

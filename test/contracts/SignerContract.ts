@@ -311,6 +311,19 @@ export const signerContract = (name: string, make: Effect.Effect<Place, never, S
         expect([yield* signer.treasuryKey, yield* signer.knownTreasuryKey]).toStrictEqual([desk.treasury, desk.treasury])
       }))
 
+    over("is the signer of the venue that claims it first, and of no other", (desk, again) =>
+      Effect.gen(function*() {
+        const [one, other] = ["1", "2"].map((digit) => ({ venue: digit.repeat(64) }))
+        expect(yield* reasonOf(desk.signer.claim({ venue: "" }))).toBe("malformed")
+        yield* desk.signer.claim(one!)
+        expect(yield* reasonOf(desk.signer.claim(other!))).toBe("unknown_key")
+        const account = yield* desk.account("acc_1s")
+        expect(yield* reasonOf(desk.signer.sign(approve(yield* desk.prepare(account, withdrawal()), account.authenticator)))).toBe("signed")
+        const { signer } = yield* again
+        yield* signer.claim(one!)
+        expect(yield* reasonOf(signer.claim(other!))).toBe("unknown_key")
+      }))
+
     over("refuses what is longer than anything that it knows, and goes on", (desk) =>
       Effect.gen(function*() {
         const account: Account = yield* desk.account("acc_1s")

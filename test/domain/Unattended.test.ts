@@ -136,8 +136,10 @@ const partsOf = (knownTreasuryKey: () => { readonly keyId: string }, transfersTo
   const parts = {
     signer: {
       treasuryKey: Effect.succeed({ keyId: "k", publicKey: new Uint8Array(32) }),
-      knownTreasuryKey: Effect.sync(knownTreasuryKey)
+      knownTreasuryKey: Effect.sync(knownTreasuryKey),
+      claim: () => Effect.void
     },
+    venue: Effect.succeed("a venue"),
     ledger: { participantId: Effect.succeed("p"), allocateParty: () => Effect.succeed({ partyId: "t::1" }), end: Effect.never },
     setting: {},
     reads: { funds: { offset: 0 }, openTransfers: () => [], transfersToDrive }

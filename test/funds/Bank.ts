@@ -217,6 +217,7 @@ export class Bank {
       knownTreasuryKey: up(signer.knownTreasuryKey),
       signTopology: (request) => up(signer.signTopology(request)),
       sign: (request) => up(signer.sign(request), "sign"),
+      claim: (request) => up(signer.claim(request)),
       accountKeys: (accountId) => up(Effect.zipRight(this.whileHeld("accountKeys"), signer.accountKeys(accountId))),
       repin: (request) => up(Effect.zipRight(this.whileHeld("repin"), signer.repin(request)))
     }

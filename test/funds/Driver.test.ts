@@ -103,7 +103,11 @@ test("who waits for a turn longer than its owner does is not prepared for", asyn
 
 /** A partial object in place of the driver's parts. */
 // oxlint-disable-next-line typescript/no-explicit-any -- a part of the parts
-const partsOf = (given: any): Parts => given
+const partsOf = (given: any): Parts => ({
+  ...given,
+  venue: Effect.succeed("a venue"),
+  signer: { claim: () => Effect.void, ...given.signer }
+})
 
 describe("among many deposits over a slow ledger", () => {
   const depositors = Array.from({ length: 36 }, (_, each) => 100 + each)

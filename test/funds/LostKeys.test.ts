@@ -1,6 +1,7 @@
 /** A signer without keys that it once made: because it has another venue's directory, or an older copy of its own. */
 import { Effect } from "effect"
 import { describe, expect, test } from "vitest"
+import { memoryDisk } from "../../scripts/fixtures/MemoryDisk.js"
 import { KeyStore } from "../../src/signer/KeyStore.js"
 import { SimKeyStore } from "../../sim/world/SimKeyStore.js"
 import { run } from "../contracts/SignerContract.js"
@@ -38,6 +39,27 @@ const paying = async () => {
   expect(await statusOf(owner, id)).toBe("submitted")
   return { bank, owner, id, kept: bank.signersRecords }
 }
+
+test("a new venue gets nothing of a signer that is another venue's, and an older copy of that one's journal all that there is", async () => {
+  const bank = await Bank.open()
+  await bank.venue.stop()
+  const copy = bank.disk.read()
+  await bank.goOnOver({ disk: memoryDisk(copy).layer }, bank.venue.epochMs)
+  await Owner.funded(bank, 25_000_000)
+  await bank.venue.stop()
+  await bank.goOnOver({ disk: memoryDisk().layer }, bank.venue.epochMs + 1_000)
+  const other = await Owner.open(bank)
+  const depositId = await other.request("deposit", 5_000_000)
+  expect(await other.ask("POST", `${deposits}/confirm`, { action: "initiate", depositId })).toMatchObject({ status: 503 })
+  expect((await details(bank)).ledger).toContain("its treasury is another venue's")
+  expect(await other.party).toBeNull()
+  await bank.venue.stop()
+  // As restored, from before the first account.
+  await bank.goOnOver({ disk: memoryDisk(copy).layer }, bank.venue.epochMs)
+  await bank.venue.leap(60_000)
+  expect((await details(bank)).ledger).toBe("live")
+  await bank.venue.stop()
+})
 
 describe("where the ledger has a withdrawal", () => {
   test("a signer that comes back without keys gives the venue no other treasury: nothing is given back that was paid, and nobody deposits elsewhere", async () => {

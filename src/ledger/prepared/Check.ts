@@ -1,7 +1,7 @@
 /**
  * Compares a prepared transaction with what was planned, before it is journaled or signed: its bytes are decoded completely, the hash is
- * theirs and covers until when they may be recorded, the command is the planned one, and all its effects on contracts follow from that command: nothing else is created or archived,
- * and no atom goes elsewhere. Anything that is not understood counts as a difference.
+ * theirs and covers until when they may be recorded, the command is the planned one, and all its effects on contracts follow from that
+ * command: nothing else is created or archived, and no atom goes elsewhere. Anything that is not understood counts as a difference.
  */
 import type { Custody, Facts, PlannedCommand } from "../Planned.js"
 import { paysItself, templates } from "../Planned.js"
