@@ -1,6 +1,6 @@
 /**
  * The behaviour of every development ledger, however it is reached: whole transfers, deduplication, times, and each fault that it can be
- * set to have. One suite, run over the ledger in memory, within the process, and as a process of its own.
+ * set to have. One suite, run over the ledger in memory, with its file, and over HTTP.
  */
 import { Clock, Effect, Either } from "effect"
 import type { Scope } from "effect"

@@ -1,5 +1,7 @@
-/** The ledger's contract, over the ledger in memory, within the process with its file, and as a process of its own. */
-import { spawn } from "node:child_process"
+/**
+ * The ledger's contract, over the ledger in memory, with its file, and with its file over HTTP. That it is a process of its own is tested
+ * in `test/cli/ledger.test.ts`.
+ */
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
@@ -9,6 +11,7 @@ import * as SimLedger from "../../sim/world/SimLedger.js"
 import { Faucet, faucet } from "../../src/ledger/development/Faucet.js"
 import * as InMemory from "../../src/ledger/development/InMemory.js"
 import { opened } from "../../src/ledger/development/NodeDevelopmentLedger.js"
+import { listen } from "../../src/ledger/development/NodeLedgerServer.js"
 import { setting } from "../../src/ledger/development/Setting.js"
 import * as HttpLedger from "../../src/ledger/HttpLedger.js"
 import * as JsonLedger from "../../src/ledger/JsonLedger.js"
@@ -57,38 +60,13 @@ ledgerContract(
   ticking()
 )
 
-/** A ledger's process, and its address. */
-const served = (root: string) =>
-  Effect.map(
-    Effect.acquireRelease(
-      Effect.promise(async () => {
-        const child = spawn(process.execPath, ["dist/tools/ledger.js", "--port", "0", "--data", root], {
-          stdio: ["ignore", "pipe", "inherit"]
-        })
-        const url = await new Promise<string>((resolve, reject) => {
-          child.stdout.setEncoding("utf8").on("data", (text: string) => {
-            const found = /on (http:\S+),/.exec(text)?.[1]
-            if (found !== undefined) resolve(found)
-          })
-          child.on("exit", (code) => reject(new Error(`the ledger ended with ${code}`)))
-        })
-        return { child, url }
-      }),
-      ({ child }) =>
-        Effect.promise(() =>
-          new Promise<void>((resolve) => {
-            child.on("exit", () => resolve())
-            child.kill()
-          })
-        )
-    ),
-    ({ url }) => url
-  )
-
 ledgerContract(
-  "the ledger's process over HTTP",
+  "the development ledger over HTTP",
   Effect.gen(function*() {
-    const url = yield* served(yield* directory)
+    const development = yield* opened(path.join(yield* directory, "ledger.sqlite"), [])
+    const { address: url } = yield* listen(development, { host: "127.0.0.1", port: 0 }, (error) => {
+      throw new Error("the ledger failed", { cause: error })
+    })
     const context = yield* Layer.build(FetchHttpClient.layer)
     const client = Context.get(context, HttpClient.HttpClient)
     const settings = { ...setting, url, bearer: undefined, timeoutMs: HttpLedger.defaultTimeoutMs }

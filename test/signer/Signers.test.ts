@@ -1,10 +1,19 @@
-/** The suite for signers, over the one in the venue's process, the simulated one, and the one that is a process of its own. */
+/**
+ * The suite for signers, over the one in the venue's process, the simulated one, and one over HTTP. That it is a process of its own is
+ * tested in `Process.test.ts` and `Killed.test.ts`.
+ */
+import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
 import { SimKeyStore } from "../../sim/world/SimKeyStore.js"
+import { Listener } from "../../src/edge/http/Listener.js"
+import * as NodeListener from "../../src/edge/http/NodeListener.js"
+import { mostBodyBytes } from "../../src/signer/Protocol.js"
+import * as SignerApplication from "../../src/signer/SignerApplication.js"
 import { signerContract } from "../contracts/SignerContract.js"
 import { over, storeIn, temporary } from "./Directory.js"
-import { start } from "./SignerProcess.js"
+import { signerAt, token } from "./SignerProcess.js"
 
 signerContract("the embedded signer", Effect.map(temporary, (directory) => ({ start: Effect.suspend(() => over(storeIn(directory))) })))
 
@@ -13,9 +22,19 @@ signerContract("a signer over simulated keys", Effect.sync(() => {
   return { start: Effect.suspend(() => over(keys.layer)) }
 }))
 
-signerContract("the signer as a process", Effect.gen(function*() {
-  const directory = yield* temporary
-  // The file's header sets the cost of a guess at the secret: made here with a low one, so that starts are fast.
-  yield* Effect.orDie(Effect.scoped(Layer.build(storeIn(directory))))
-  return { start: Effect.map(start(directory), ({ signer }) => signer) }
-}))
+/** A signer over a directory that is asked over HTTP, by the listener that its process has. */
+const served = (directory: string) =>
+  Effect.gen(function*() {
+    const { serve } = Context.get(
+      yield* Layer.build(NodeListener.layer({ ...NodeListener.defaults, host: "127.0.0.1", port: 0, bodyLimit: mostBodyBytes })),
+      Listener
+    )
+    const answer = SignerApplication.make(yield* over(storeIn(directory)), Redacted.make(token))
+    const { port } = yield* serve({
+      handle: (request, reply) => void Effect.runPromise(answer(request)).then(reply),
+      misframed: (reason) => SignerApplication.told(reason === "body_too_large" ? 413 : 400, "the request cannot be read")
+    })
+    return yield* signerAt(`http://127.0.0.1:${port}`)
+  })
+
+signerContract("the signer over HTTP", Effect.map(temporary, (directory) => ({ start: served(directory) })))
