@@ -63,7 +63,7 @@ describe("of approvals that wait", () => {
     await funded()
     const again = await owner.ask("POST", path, { action: "initiate", withdrawalId: one.id })
     expect(again).toMatchObject({ status: 503, json: { recoveryActions: ["contact_operator"] } })
-    await bank.venue.leap(26 * 3_600_000, 60_000)
+    await bank.venue.leap(26 * 3_600_000, 600_000)
     // The session has expired by then.
     await owner.signIn()
     expect(await statusOf(one)).toBe("expired")

@@ -100,6 +100,8 @@ export class Bank {
       funds: { reconcileMs: 0, signerMs: 0, driver: { ...Driver.defaults, busyMs: 4_000, idleMs: 20_000 } },
       // Prepared transactions are larger than the blocks of other tests; a disk in memory writes every segment in full.
       journal: { segmentBytes: 1024 * 1024, maxBlockBytes: 256 * 1024 },
+      // The leaderboards, made every minute, would be most of what a day of simulated time costs.
+      histories: { rollupMs: 86_400_000 },
       ...this.more
     }
     return new VenueOver(disk, options, nowMs, undefined, {

@@ -4,6 +4,7 @@
  */
 import { describe, expect, test } from "vitest"
 import type { Fault, Script } from "../../src/ledger/development/Faults.js"
+import { few } from "../Depth.js"
 import { Bank, Owner } from "./Bank.js"
 
 const amountAtoms = 25_000_000
@@ -92,39 +93,67 @@ const rows: ReadonlyArray<Row> = [
 const points = ["never", "before", "between", "after"] as const
 type Point = (typeof points)[number]
 
-/** Confirms until the deposit has ended, with a restart at a point of a step; returns its final status. */
-const confirmedThrough = (bank: Bank, owner: Owner, id: string, step: Step, point: Point): Promise<string> => {
+/** What goes wrong with a step, and when the venue restarts during it. */
+interface Trial {
+  readonly step: Step
+  readonly row: Row
+  readonly point: Point
+}
+
+/** Confirms until the deposit has ended, with a restart at each trial's point of its step; returns its final status. */
+const confirmedThrough = (bank: Bank, owner: Owner, id: string, trials: ReadonlyArray<Trial>): Promise<string> => {
   const approvals: Array<string> = []
-  const approved = steps.indexOf(step) + (point === "before" ? 0 : 1)
-  let isDue = point !== "never"
+  const due = new Set(trials.filter(({ point }) => point !== "never"))
   return owner.confirm("deposit", id, approvals, 30, async (here) => {
-    if (!isDue || here !== point || approvals.length !== approved) return
-    isDue = false
-    await bank.restart()
+    // A step may be approved more than once.
+    const approved = new Set(approvals).size
+    for (const trial of due) {
+      if (here !== trial.point || approved !== steps.indexOf(trial.step) + (here === "before" ? 0 : 1)) continue
+      due.delete(trial)
+      await bank.restart()
+    }
   })
 }
 
-/** Each fault of each step with one of the points; `MATRIX=all` runs all of them, which takes two minutes. */
-const matrix = steps.flatMap((step, at) =>
-  rows.flatMap((row, index) =>
-    points.filter((_, which) => process.env["MATRIX"] === "all" || which === (at + index) % points.length).map((point) => ({
-      ...row,
-      step,
-      point
-    }))
-  )
-)
+/** Each fault of each step with each of the points, one for each deposit. */
+const each = steps.flatMap((step) => rows.flatMap((row) => points.map((point): ReadonlyArray<Trial> => [{ step, row, point }])))
+
+/**
+ * The same, crossed: each fault of each step, and each fault with one of the points at one of its steps. A deposit that goes on behind
+ * its faults meets others at its other steps; one that is rejected has no other step to meet any.
+ */
+const crossed = ((): ReadonlyArray<ReadonlyArray<Trial>> => {
+  const [going, ended] = [rows.filter(({ ends }) => ends === "ledger_confirmed"), rows.filter(({ ends }) => ends === "rejected")]
+  const point = (index: number): Point => points[index % points.length]!
+  const third = Math.ceil(going.length / steps.length)
+  return [
+    ...going.map((_, index) =>
+      steps.map((step, at): Trial => ({
+        step,
+        row: going[(index + at * third) % going.length]!,
+        point: at === index % steps.length ? point(index) : "never"
+      }))
+    ),
+    ...steps.flatMap((step, at) => ended.map((row, index): ReadonlyArray<Trial> => [{ step, row, point: point(index + at) }]))
+  ]
+})()
+
+const matrix = (few(0, 1) === 1 ? each : crossed).map((trials) => ({
+  trials,
+  title: trials.map(({ point, row, step }) => `${step}, ${row.why}, started again ${point}`).join("; "),
+  ends: trials[0]!.row.ends
+}))
 
 describe("a deposit", () => {
-  test.each(matrix)("$step, $why, started again $point: $ends", async ({ afterMs = 10_000, ends, point, script, step }) => {
+  test.each(matrix)("$title: $ends", async ({ ends, trials }) => {
     const bank = await Bank.open()
-    await bank.script(script(step))
+    await bank.script(trials.flatMap(({ row, step }) => row.script(step)))
     const owner = await Owner.open(bank)
     const id = await owner.request("deposit", amountAtoms)
     await bank.venue.leap(30_000)
     await bank.give(await owner.party, amountAtoms)
-    expect(await confirmedThrough(bank, owner, id, step, point)).toBe(ends)
-    await bank.venue.leap(afterMs)
+    expect(await confirmedThrough(bank, owner, id, trials)).toBe(ends)
+    await bank.venue.leap(Math.max(...trials.map(({ row: { afterMs = 10_000 } }) => afterMs)))
     const credited = ends === "ledger_confirmed" ? amountAtoms : 0
     expect(await owner.collateralAtoms).toBe(credited)
     expect(await bank.reconcile()).toMatchObject({ heldAtoms: String(credited), owedAtoms: String(credited), unattributedAtoms: "0" })
