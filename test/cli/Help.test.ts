@@ -9,7 +9,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { line, type Result, run, runAll } from "./Tool.js"
 
 const environment = { OPERATOR_TOKEN: "token-of-tests" }
+type Words = readonly [name: string, ...args: ReadonlyArray<string>]
 const tool = (name: string, ...args: ReadonlyArray<string>): Promise<Result> => run(`dist/tools/${name}.js`, args, environment)
+const tools = (...words: ReadonlyArray<Words>): Promise<ReadonlyArray<Result>> =>
+  runAll(words.map(([name, ...args]) => line(`dist/tools/${name}.js`, args, environment)))
 
 test("a tool whose output nobody reads any more ends at once, without a word", async () => {
   const ended = await new Promise((resolve) => {
@@ -38,21 +41,21 @@ describe("--help", () => {
   })
 
   test("of a group and of a command: what each takes", async () => {
-    const [group, command] = await Promise.all([tool("venue", "journal"), tool("venue", "market", "put", "-h")])
-    expect(group.stdout.split("\n").slice(2, 7)).toEqual([
+    const [group, command] = await tools(["venue", "journal"], ["venue", "market", "put", "-h"])
+    expect(group!.stdout.split("\n").slice(2, 7)).toEqual([
       "COMMANDS",
       expect.stringMatching(/^  info /),
       expect.stringMatching(/^  tail /),
       expect.stringMatching(/^  copy /),
       expect.stringMatching(/^  cut /)
     ])
-    expect(command.stdout).toContain("  venue market put [--url text] [--data text] [--key text] [--over-http] [--dry-run] <file>")
-    expect(command.stdout).toMatch(/\n {2}--dry-run +Shows what would change/)
-    expect([group.code, command.code]).toEqual([0, 0])
+    expect(command!.stdout).toContain("  venue market put [--url text] [--data text] [--key text] [--over-http] [--dry-run] <file>")
+    expect(command!.stdout).toMatch(/\n {2}--dry-run +Shows what would change/)
+    expect([group!.code, command!.code]).toEqual([0, 0])
   })
 
   test("of the others", async () => {
-    const said = await Promise.all(["replay", "signer", "ledger"].map((name) => tool(name, "--help")))
+    const said = await tools(["replay", "--help"], ["signer", "--help"], ["ledger", "--help"])
     // Those that serve end as asked where they are interrupted, and go on where nobody reads their output.
     expect(said.map(({ stdout }) => [/^ {2}70 /m, /^ {2}130 /m, /^ {2}141 /m].map((code) => code.test(stdout))))
       .toEqual([[true, true, true], [true, false, false], [true, false, false]])
@@ -68,12 +71,12 @@ describe("--help", () => {
   })
 
   test("a command of a group that there is not, and an option where a command is to be, are told with those that there are", async () => {
-    const said = await Promise.all([
-      tool("venue", "withdrawals", "stp"),
-      tool("venue", "withdrawals", "--url", "http://127.0.0.1:9", "stop"),
-      tool("venue", "--url=http://127.0.0.1:9", "status"),
-      tool("venue", "--log-level", "debug", "withdrawals")
-    ])
+    const said = await tools(
+      ["venue", "withdrawals", "stp"],
+      ["venue", "withdrawals", "--url", "http://127.0.0.1:9", "stop"],
+      ["venue", "--url=http://127.0.0.1:9", "status"],
+      ["venue", "--log-level", "debug", "withdrawals"]
+    )
     expect(said.slice(0, 2)).toEqual([
       { code: 3, stdout: "", stderr: "Invalid subcommand for venue withdrawals, \"stp\" - use one of 'stop', 'allow'\n" },
       {
@@ -146,34 +149,7 @@ describe("an exit code", () => {
     ["demo"]
   ]
 
-  /** The first line runs in a process of its own, the others together in one. */
-  const codesOf = async (lines: ReadonlyArray<ReadonlyArray<string>>): Promise<ReadonlyArray<string>> => {
-    const [[first = "", ...words] = [], ...others] = lines
-    const results = await Promise.all([
-      tool(first, ...words),
-      runAll(others.map(([name = "", ...args]) => line(`dist/tools/${name}.js`, args, environment)))
-    ])
-    return results.flat().map(({ code }, at) => `${lines[at]!.slice(0, 3).join(" ")}: ${code}`)
-  }
-  const expected = (lines: ReadonlyArray<ReadonlyArray<string>>, code: number) =>
-    lines.map((words) => `${words.slice(0, 3).join(" ")}: ${code}`)
-
-  test("of 1 is every operator's command's that the venue refuses", async () => {
-    const lines = remote.map((words) => ["venue", ...words, "--url", url])
-    expect(await codesOf(lines)).toEqual(expected(lines, 1))
-  })
-
-  test("of 2 is that of who gets no answer, and of what cannot be read", async () => {
-    const nobody = ["--url", "http://127.0.0.1:1"]
-    const lines = [
-      ["venue", "status", ...nobody],
-      ["venue", "limits", ...nobody],
-      ["venue", "connect", ...nobody, "--key-file", path.join(folder, "keys.json")]
-    ]
-    expect(await codesOf(lines)).toEqual(expected(lines, 2))
-  })
-
-  test.each([
+  const wrongUrls = [
     "nonsense",
     "ftp://127.0.0.1",
     "http:/venue",
@@ -181,12 +157,40 @@ describe("an exit code", () => {
     "http://me:hunter2@127.0.0.1:1",
     "http://127.0.0.1:1/venue",
     "http://127.0.0.1:1?x=1"
-  ])("of 3 is every command's that is to ask %s", async (wrong) => {
+  ]
+
+  /** The first line runs in a process of its own, the others together in one. */
+  const codesOf = async (lines: ReadonlyArray<Words>): Promise<ReadonlyArray<string>> => {
+    const [[first, ...words], ...others] = lines as readonly [Words, ...ReadonlyArray<Words>]
+    const results = await Promise.all([tool(first, ...words), tools(...others)])
+    return results.flat().map(({ code }, at) => `${lines[at]!.slice(0, 3).join(" ")}: ${code}`)
+  }
+  const expected = (lines: ReadonlyArray<ReadonlyArray<string>>, code: number) =>
+    lines.map((words) => `${words.slice(0, 3).join(" ")}: ${code}`)
+
+  test("of 1 is every operator's command's that the venue refuses", async () => {
+    const lines = remote.map((words): Words => ["venue", ...words, "--url", url])
+    expect(await codesOf(lines)).toEqual(expected(lines, 1))
+  })
+
+  test("of 2 is that of who gets no answer, and of what cannot be read", async () => {
+    const nobody = ["--url", "http://127.0.0.1:1"]
+    const lines: ReadonlyArray<Words> = [
+      ["venue", "status", ...nobody],
+      ["venue", "limits", ...nobody],
+      ["venue", "connect", ...nobody, "--key-file", path.join(folder, "keys.json")]
+    ]
+    expect(await codesOf(lines)).toEqual(expected(lines, 2))
+  })
+
+  test("of 3 is every command's that is to ask what is no URL of a venue", async () => {
     const file = path.join(folder, "text.json")
-    const lines = [...remote, ["status"], ["limits"], ["connect"], ["verify-solvency", "--proof", file], ["halt", "--over-http"]]
-      .map((words) => line("dist/tools/venue.js", [...words, "--url", wrong], environment))
-    const said = new Set((await runAll(lines)).map(({ code, stderr }) => `${code} ${stderr.trim()}`))
-    expect([...said]).toEqual(["3 --url takes scheme, host and port alone, as https://venue.example"])
+    const commands = [...remote, ["status"], ["limits"], ["connect"], ["verify-solvency", "--proof", file], ["halt", "--over-http"]]
+    const lines = wrongUrls.flatMap((wrong) => commands.map((words): Words => ["venue", ...words, "--url", wrong]))
+    const results = await tools(...lines)
+    const told = "3 --url takes scheme, host and port alone, as https://venue.example"
+    expect(lines.filter((_, at) => `${results[at]!.code} ${results[at]!.stderr.trim()}` !== told)).toEqual([])
+    expect(results.length).toBe(commands.length * wrongUrls.length)
   })
 
   test("of 3 is that of DATA_DIR set to nothing, told as a start tells it", async () => {
@@ -198,7 +202,7 @@ describe("an exit code", () => {
 
   test("of 3 is that of a wrong command line, file or setting", async () => {
     const nowhere = ["--data", path.join(folder, "nowhere")]
-    const lines = [
+    const lines: ReadonlyArray<Words> = [
       ["venue", "demo", "--accounts", "0"],
       ["venue", "market", "put", path.join(folder, "text.json")],
       ["venue", "index", "A-USDC-PERP", "x"],
