@@ -174,7 +174,7 @@ const longSeeds: ReadonlyArray<string> = ["580000011:400", "580000032:400", "830
  */
 const seedsTwice: ReadonlyArray<string> = [...longSeeds, ...chosenSeeds.slice(0, 3)]
 
-/** Fresh seeds of each half, and calls of each: a short run misses much, and what only a long one reaches the fixed seeds have. */
+/** Fresh seeds of each half, and calls of each: a short run misses much, and what only a long one reaches the chosen seeds have. */
 const [freshSeeds, freshSteps] = ["4", "200"]
 
 const simulator = [...flags, "dist/sim/main.js"]

@@ -1,5 +1,5 @@
 /**
- * Chooses the fixed seeds of `npm test` anew after a change has moved what the previous ones reach: a few quick runs that together reach
+ * Chooses the seeds of `npm test` anew after a change has moved what the previous ones reach: a few quick runs that together reach
  * every mark of the kept list that no scenario does, each with as few calls as that takes.
  *
  *     node dist/sim/choose.js FIRST LAST [--steps N] [--jobs N] [--keep FILE] [--more] [--write]

@@ -19,6 +19,7 @@ import { difference } from "./Difference.js"
 import * as FedBook from "./FedBook.js"
 import type { Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
+import { takesNothing } from "./marksBehind.js"
 import { type Taken, Undurable } from "./Undurable.js"
 
 /** Least number of orders beyond their edge that a record cancels if it leaves any, with a venue's own bounds. */
@@ -290,7 +291,7 @@ const turnedAwayVerdict = ({ answered, atEpochMs, command, sequence }: Taken, mo
     return broken(`a ${command.kind} was turned away behind record ${sequence}, and nothing there lies beyond the edge of its band`)
   }
   // The request of a single order has named its market itself.
-  const named = markets.length === 1 ? undefined : [...new Set(cleared)]
+  const named = markets.length === 1 ? undefined : [...new Set(markets.filter((market) => takesNothing(model, market, atEpochMs)))]
   return difference(`a ${command.kind} that was turned away behind record ${sequence}, whose markets`, answered.markets, named)
 }
 

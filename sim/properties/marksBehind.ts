@@ -48,13 +48,15 @@ export const awaited = ({ atEpochMs, command }: Pick<Taken, "atEpochMs" | "comma
   return placesOf(command, model).find((market) => markets[market] !== undefined && waitsForMark(markets[market], atEpochMs, "orders"))
 }
 
-/** Checks that the refusal of a batch names the markets whose marks it waits for: the others' orders could be sent apart. */
+/** Whether nothing is placed in a market now: its mark is behind, or what its band has left behind is being cancelled. */
+export const takesNothing = (model: NaiveVenue, market: number, atEpochMs: number): boolean =>
+  model.markets[market] !== undefined && waitsForMark(model.markets[market], atEpochMs, "orders")
+  || model.isBeingCleared(market) || model.comesToBeCleared(market, atEpochMs)
+
+/** Checks that the refusal of a batch names all markets that it waits for: the others' orders could be sent apart. */
 const named = ({ answered, atEpochMs, command, sequence }: Taken, model: NaiveVenue): Verdict => {
   if (answered === undefined || command.kind !== "PlaceOrders" || command.entries.length === 1) return holds
-  const waiting = command.entries.map(({ market }) => market).filter((market) =>
-    model.markets[market] !== undefined && waitsForMark(model.markets[market], atEpochMs, "orders")
-    && !model.isBeingCleared(market) && !model.comesToBeCleared(market, atEpochMs)
-  )
+  const waiting = command.entries.map(({ market }) => market).filter((market) => takesNothing(model, market, atEpochMs))
   return difference(`a batch that was turned away behind record ${sequence}, whose markets`, answered.markets, [...new Set(waiting)])
 }
 

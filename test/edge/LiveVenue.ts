@@ -23,6 +23,7 @@ import type { Capacity } from "../../src/engine/State.js"
 import { versions } from "../../src/sequencer/Versions.js"
 import * as Histories from "../../src/readmodel/Histories.js"
 import * as NodeTurns from "../../src/sequencer/NodeTurns.js"
+import { Turns } from "../../src/sequencer/Turns.js"
 import * as IndexWatch from "../../src/oracle/IndexWatch.js"
 import * as RateLimits from "../../src/identity/RateLimits.js"
 import { SecureRandom } from "../../src/identity/SecureRandom.js"
@@ -63,6 +64,8 @@ interface LiveOptions {
   readonly elsewhere?: Replaying
   /** Whether sleeping fibers wake only while the test lets time pass, with `pass`. */
   readonly holdsTime?: boolean
+  /** How work that takes long gives way to other work; the next turn of the event loop unless told. */
+  readonly turns?: Context.Tag.Service<typeof Turns>
 }
 
 const unbound: Context.Tag.Service<WorkloadIdentity.WorkloadIdentity> = {
@@ -126,6 +129,7 @@ export class LiveVenue {
       perKey = RateLimits.unlimited.perKey,
       room,
       trustedProxies = 0,
+      turns,
       workloads = unbound
     } = this.options
     const readiness = Readiness.make()
@@ -166,7 +170,7 @@ export class LiveVenue {
       Layer.succeed(Readiness.Readiness, readiness),
       Metrics.layer,
       Layer.succeed(IndexWatch.IndexWatch, indexWatch),
-      NodeTurns.layer,
+      turns === undefined ? NodeTurns.layer : Layer.succeed(Turns, turns),
       Logger.remove(Logger.defaultLogger),
       Layer.succeed(Edge.Settings, {
         environment,

@@ -419,6 +419,11 @@ describe("a market whose index has moved and whose mark has not", () => {
     expect(named(1, 2)).toEqual([Refusal.none, undefined])
     driver.ask({ kind: "SetIndexPrice", idempotencyKey: "", market: 2, priceAtoms: 800, sourceEpochMs: driver.atEpochMs })
     expect(named(2, 1, 0)).toEqual([Refusal.markBehind, [2, 0]])
+    expect(placed(driver, one, { market: 1, priceAtoms: 990, quantityAtoms: 1 })).toBe(Refusal.none)
+    Object.assign(driver.engine.state.markets[1]!, { bandHigh: 989 })
+    driver.engine.state.clearing.push(1)
+    expect(named(2, 1, 0), "whoever leaves out all of these is taken").toEqual([Refusal.markBehind, [2, 1, 0]])
+    expect(named(1, 0)).toEqual([Refusal.marketClearing, [1, 0]])
   })
 
   test.each([

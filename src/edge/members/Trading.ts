@@ -55,8 +55,9 @@ export const trading: Said = {
   occurredAtEpochMs: "When it happened, in milliseconds since the Unix epoch.",
   executedAtEpochMs: "When it traded, in milliseconds since the Unix epoch.",
   effectiveAtEpochMs: "When it takes effect, in milliseconds since the Unix epoch.",
-  cancelReason: "Why it was cancelled; absent or null where it was not. An account under liquidation has all that rests cancelled "
-    + "(`liquidation`) with each look, a second apart; an immediate order still closes, where it makes nothing worse.",
+  cancelReason: "Why it was cancelled; absent or null where it was not. With each look at an account under liquidation, a second apart, all "
+    + "that rests is cancelled (`liquidation`), unless it was brought there only by positions in markets that are not live; an immediate "
+    + "order still closes, where it makes nothing worse.",
   autoClose: "What closes by itself what the order opens; absent where nothing does.",
   takeProfit: "Closes at a profit, once the price that it names gets there.",
   stopLoss: "Closes at a loss, once the price that it names gets there.",
@@ -102,8 +103,8 @@ export const trading: Said = {
   available: ["money", "What is left to back new orders; never below zero."],
   withdrawable: ["money", "What may be withdrawn now."],
   underLiquidation:
-    "Present, and `true`, while the account is under liquidation: from the record on that finds it below its maintenance margin until it "
-    + "has that again, or holds nothing. Only in reads of the balance; streams and changes leave it out.",
+    "Present, and `true`, while the account is under liquidation: from the record on that finds it below its maintenance margin until a "
+    + "look, once a second, finds that it has that again or holds nothing. Only in reads of the balance; streams and changes leave it out.",
   unrealizedPnl: ["money", "Profit of the open position at mark, negative for a loss."],
   realizedPnl: ["money", "Profit of what was closed, before fees, funding and what is paid beside a takeover, negative for a loss."],
   positions: "The open positions.",

@@ -192,7 +192,7 @@ class Sessions {
     Counts.change(this.ofNetwork, networkOf(session.address), 1)
     if (this.isTicking) return
     this.isTicking = true
-    Runtime.runFork(this.runtime)(this.ticking(0))
+    Runtime.runFork(this.runtime)(Effect.zipRight(Effect.sleep(tickMs), this.ticking(1)))
   }
 
   remove(session: Session): void {
@@ -213,15 +213,19 @@ class Sessions {
     for (const session of waiting) session.delivered()
   }
 
-  /** Ticks once a second while there are sessions; an idle venue does nothing. */
+  /**
+   * Ticks once a second while there are sessions; an idle venue does nothing. The second counts from where a tick began: on a busy venue
+   * the turns of one take a while, and clients hang up where heartbeats are late.
+   */
   private ticking(ticks: number): Effect.Effect<void> {
-    return Effect.flatMap(Effect.sleep(tickMs), () => {
+    return Effect.suspend(() => {
       if (this.open.size === 0) {
         this.isTicking = false
         return Effect.void
       }
       this.tellTicked()
-      return Effect.zipRight(this.tick(ticks + 1, [...this.open]), this.ticking(ticks + 1))
+      const ticked = Effect.all([Effect.sleep(tickMs), this.tick(ticks, [...this.open])], { concurrency: "unbounded", discard: true })
+      return Effect.zipRight(ticked, this.ticking(ticks + 1))
     })
   }
 

@@ -63,15 +63,18 @@ const refusesMarket = (state: State, market: number, atEpochMs: number): Refusal
   return waitsForMark(found, atEpochMs) ? Refusal.markBehind : Refusal.none
 }
 
-/** The markets, each once, because of which a placement of several entries has this refusal; undefined where it has another reason. */
+/**
+ * The markets, each once, that turn a placement of several entries away, for whichever of the two reasons: whoever leaves out its entries
+ * there is taken. Undefined where the refusal is no market's.
+ */
 export const marketsRefusing = (
   state: State,
   { entries }: PlaceOrders,
   refusal: Refusal,
   atEpochMs: number
 ): ReadonlyArray<number> | undefined => {
-  if (entries.length === 1) return undefined
-  const refusing = entries.map(({ market }) => market).filter((market) => refusesMarket(state, market, atEpochMs) === refusal)
+  if (entries.length === 1 || refusal !== Refusal.marketClearing && refusal !== Refusal.markBehind) return undefined
+  const refusing = entries.map(({ market }) => market).filter((market) => refusesMarket(state, market, atEpochMs) !== Refusal.none)
   return refusing.length === 0 ? undefined : [...new Set(refusing)]
 }
 

@@ -113,6 +113,19 @@ describe("as time passes, the stream", () => {
     expect(clients.every(({ frames, pings }) => pings === 2 && frames.filter(({ type }) => type === "heartbeat").length === 2)).toBe(true)
   })
 
+  test("says so as often where giving way to other work takes a fifth of a second each time", async () => {
+    let waiting: Array<() => void> = []
+    venue = LiveVenue.make(undefined, { holdsTime: true, turns: { schedule: (turn) => void waiting.push(turn) } })
+    const clients = Array.from({ length: 600 }, () => new Client(venue))
+    for (let step = 0; step < 78; step++) {
+      await venue.pass(200)
+      const due = waiting
+      waiting = []
+      for (const turn of due) turn()
+    }
+    expect(new Set(clients.map(({ pings }) => pings))).toEqual(new Set([3]))
+  })
+
   test("says of what is put together for a slow client only what that was given", async () => {
     const book = `market.book:${marketId}`
     subscribe({ channel: "market.book", marketId })
