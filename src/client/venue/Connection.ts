@@ -35,6 +35,8 @@ export interface ConnectionEvents {
   /** The connection is open: the venue has sent `hello`. */
   readonly opened: (hello: Frame) => void
   readonly frame: (frame: Frame) => void
+  /** Whether a snapshot may be on its way, which heartbeats wait behind. */
+  readonly awaitsSnapshot: () => boolean
   /** The connection has ended; no further events follow. */
   readonly ended: (code: number, reason: string) => void
 }
@@ -46,6 +48,11 @@ const lateMs = 100
 const readingMs = 1_000
 /** Heartbeats that may be missed. */
 const missedHeartbeats = 3
+/**
+ * How long nothing may come while a snapshot is on its way, in milliseconds: only whole frames are heard, and a long one takes its time on
+ * a slow line. After this time the venue itself gives up, since answers to its pings wait behind the snapshot, too.
+ */
+const snapshotMs = 60_000
 /** The WebSocket close code for an end without a close frame. */
 const abnormal = 1006
 const secondMs = 1_000
@@ -157,7 +164,8 @@ export class Connection {
     // After the clock was set back, silence is measured anew: it would go unnoticed until the clock had caught up.
     if (nowEpochMs < this.heardAtEpochMs) this.heardAtEpochMs = nowEpochMs
     const silentMs = nowEpochMs - this.heardAtEpochMs
-    if (!this.isOpen || silentMs >= this.silenceMs) {
+    const limitMs = this.events.awaitsSnapshot() ? Math.max(this.silenceMs, snapshotMs) : this.silenceMs
+    if (!this.isOpen || silentMs >= limitMs) {
       // The program was busy, or the machine asleep: what has arrived meanwhile is not read yet.
       if (isLate) {
         this.cancelWatch = this.platform.after(readingMs, () => this.watch(false))
@@ -165,7 +173,8 @@ export class Connection {
       }
       return this.end(abnormal, this.isOpen ? `nothing came for ${silentMs} ms` : "it did not open")
     }
-    this.cancelWatch = this.watchAfter(this.silenceMs - silentMs)
+    // No longer than a silence without a snapshot: the snapshot may come meanwhile, and nothing behind it.
+    this.cancelWatch = this.watchAfter(Math.min(this.silenceMs, limitMs - silentMs))
   }
 
   private hasTurn(): boolean {

@@ -202,6 +202,7 @@ export class Stream {
         this.askAll()
       },
       frame: (frame) => this.hear(frame),
+      awaitsSnapshot: () => [...this.followed.values()].some(({ last, state }) => state === "live" && last === undefined),
       ended: (code, reason) => this.ended(code, reason)
     })
     this.connection = connection

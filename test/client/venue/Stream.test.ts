@@ -280,6 +280,44 @@ test.each([
   expect(platform.lines).toHaveLength(2)
 })
 
+test("a snapshot may take a minute on a slow line, behind which heartbeats wait", async () => {
+  const { client, platform } = made()
+  const events = client.events("market.book", "M")
+  platform.line.say(hello)
+  confirm(platform)
+  await platform.pass(59_999)
+  expect(platform.lines).toHaveLength(1)
+  platform.line.say(snapshot(5, book, { bids: [], asks: [], checksum: checksum([]) }))
+  expect(await taken(events, 1)).toEqual(["snapshot 5 (first)"])
+  // Behind it the usual silence counts again.
+  await platform.pass(14_999)
+  expect(platform.line.isClosed).toBe(false)
+  await platform.pass(1)
+  expect(platform.line.isClosed).toBe(true)
+})
+
+test.each([
+  ["has just begun", []],
+  ["has become invalid", [snapshot(5), {
+    type: "resync",
+    stream: "market.trades",
+    marketId: "M",
+    fromSequence: 9,
+    reason: "slow_consumer"
+  }]]
+])("a snapshot of a stream that %s is not waited for longer than the venue does", async (_, frames) => {
+  const { client, notices, platform } = made()
+  client.events("market.trades", "M")
+  platform.line.say(hello)
+  confirm(platform)
+  platform.line.say(...frames)
+  await platform.pass(59_999)
+  expect(platform.line.isClosed).toBe(false)
+  await platform.pass(1)
+  expect(platform.line.isClosed).toBe(true)
+  expect(notices.at(-1)).toMatchObject({ kind: "disconnected", reason: "nothing came for 60000 ms" })
+})
+
 test("a connection that says nothing any more is given up where the clock is set back meanwhile", async () => {
   const { client, notices, platform } = made()
   client.events("market.trades", "M")
