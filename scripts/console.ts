@@ -14,7 +14,7 @@ const source = "src/console"
 const target = path.join(output, "console")
 
 /** The largest total size of everything that a first visit loads, in bytes, compressed. */
-const mostBytes = 61_000
+const mostBytes = 61_500
 
 /** The largest size of a part that a page loads when it is opened. */
 const mostPartBytes = 70_000

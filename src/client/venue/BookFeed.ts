@@ -6,7 +6,8 @@ import type { SnapshotEvent, UpdateEvent } from "./Channels.js"
 import type { Following } from "./Following.js"
 import { LocalBook } from "./LocalBook.js"
 import type { Refusal } from "./Refusal.js"
-import type { Notice, Stream } from "./Stream.js"
+import type { Notice } from "./Stream.js"
+import type { Streams } from "./Streams.js"
 import { Wakers } from "./Wakers.js"
 
 export class BookFeed {
@@ -22,8 +23,8 @@ export class BookFeed {
   private refusal: Refusal | undefined
   private readonly wakers = new Wakers()
 
-  constructor(stream: Stream, readonly marketId: string, private readonly notice: (notice: Notice) => void) {
-    this.following = stream.follow({ channel: "market.book", marketId }, {
+  constructor(streams: Streams, readonly marketId: string, private readonly notice: (notice: Notice) => void) {
+    this.following = streams.follow({ channel: "market.book", marketId }, {
       snapshot: (event) => this.take(event),
       update: (event) => this.take(event),
       interrupted: () => {

@@ -59,6 +59,9 @@ export interface StreamName<C extends Channel = Channel> extends Candles {
   readonly marketId?: string
 }
 
+/** How many streams an account has: one of each of its channels. */
+export const accountStreams = 5
+
 export const isOfAccount = (channel: Channel): channel is AccountChannel => channel.startsWith("account.")
 
 /** The key of a stream in heartbeats. */

@@ -15,7 +15,8 @@ import { type Command, type NotDone, type Outcome, Outcomes, type Unknown } from
 import type { Platform } from "./Platform.js"
 import { Refusal } from "./Refusal.js"
 import { type Asked, keyVersion, nativeVersion, Rest } from "./Rest.js"
-import { type FrameAnswer, type Notice, type OrderFrame, Stream } from "./Stream.js"
+import type { FrameAnswer, Notice, OrderFrame } from "./Stream.js"
+import { Streams } from "./Streams.js"
 import { Tickets, type TicketSource } from "./Tickets.js"
 
 export interface Options {
@@ -106,7 +107,7 @@ export class Client {
   /** Access to any other route of the venue, with the credential, and with repetitions where they may help. */
   readonly rest: Rest
   private readonly outcomes: Outcomes
-  private readonly stream: Stream
+  private readonly streams: Streams
   private readonly tickets: Tickets | undefined
   /** The requests for tickets: the last one ends the ticket, after everything else was given up. */
   private readonly ticketRest: Rest
@@ -125,7 +126,7 @@ export class Client {
     this.tickets = options.tickets !== undefined || apiKey === undefined
       ? undefined
       : new Tickets(this.ticketRest, orders === "socket" ? ["read", "trade"] : ["read"])
-    this.stream = new Stream(platform, {
+    this.streams = new Streams(platform, {
       url: `${url.replace(/^http/, "ws").replace(/\/+$/, "")}/streams/v1/ws`,
       tickets: options.tickets ?? this.tickets?.take,
       isForOrders: orders === "socket",
@@ -270,33 +271,33 @@ export class Client {
   /** The events of a stream, for `for await`. Throws where the client already follows it. */
   events<C extends Channel>(channel: C, marketId?: string, candles: Candles = {}): Events<C> {
     const name = { channel, ...(marketId === undefined ? undefined : { marketId }), ...candles }
-    return new Events(this.stream, name, this.options.mostQueued ?? 10_000, this.notice)
+    return new Events(this.streams, name, this.options.mostQueued ?? 10_000, this.notice)
   }
 
   /**
    * Calls a listener with a stream's events as they arrive; it should return quickly. Throws where the client already follows the stream.
    */
   follow<C extends Channel>(name: StreamName<C>, listener: Listener<C>): Following<C> {
-    return this.stream.follow(name, listener)
+    return this.streams.follow(name, listener)
   }
 
   /** A market's book, kept up to date and shared by all callers. */
   book(marketId: string): BookFeed {
     const held = this.books.get(marketId)
     if (held?.isClosed === false) return held
-    const made = new BookFeed(this.stream, marketId, this.notice)
+    const made = new BookFeed(this.streams, marketId, this.notice)
     this.books.set(marketId, made)
     return made
   }
 
   /** Waits until commands can be sent over the stream. Rejects with `Refusal` where the key does not permit that. */
   async connected(): Promise<void> {
-    await this.stream.ready()
+    await this.streams.first.ready()
   }
 
   /** Closes everything: streams, pending requests (whose outcome is then unknown), and the ticket. No command is sent any more. */
   async close(): Promise<void> {
-    this.stream.close()
+    this.streams.close()
     // A command that was lost with the stream would go on by REST while the ticket is being ended.
     this.rest.close()
     await this.tickets?.end()
@@ -348,8 +349,8 @@ export class Client {
     const sentAtEpochMs = this.platform.nowEpochMs()
     const command: Command = { method: "POST", path, body: frame.body, version: nativeVersion, sentAtEpochMs, ...key }
     if (this.options.orders !== "socket") return await this.outcomes.settle(command, false)
-    this.stream.start()
-    const answer = await this.stream.command({ ...frame, idempotencyKey })
+    this.streams.first.start()
+    const answer = await this.streams.first.command({ ...frame, idempotencyKey })
     if (answer.kind === "refused" && answer.refusal.isConflict) return await this.outcomes.ofAnotherBody(idempotencyKey, answer.refusal)
     const endsWithConnection = this.options.cancelOnDisconnect === true && (frame.op === "place" || frame.op === "place_batch")
     // The machine may have been asleep for longer than the venue's memory of the frame: repeated by REST, the command could be done again.

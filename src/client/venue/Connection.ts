@@ -2,6 +2,7 @@
  * One connection to the stream, from `hello` to its end. It closes itself when expected heartbeats stay away, and never sends more frames
  * in a second than the venue accepts: further ones wait.
  */
+import type { Pace } from "./Pace.js"
 import type { Line, Platform } from "./Platform.js"
 
 /** A frame from the venue, with all members that are read here. Which of them are present follows from `type`. */
@@ -10,7 +11,7 @@ export interface Frame {
   readonly id?: string
   readonly connectionId?: string
   readonly heartbeatMs?: number
-  readonly limits?: { readonly messagesPerSecond?: number }
+  readonly limits?: { readonly messagesPerSecond?: number; readonly subscriptions?: number }
   /** The latest starts of the venue, the present one first. */
   readonly starts?: ReadonlyArray<{ readonly id: string; readonly firstSequence: number }>
   readonly channel?: string
@@ -55,9 +56,6 @@ const missedHeartbeats = 3
 const snapshotMs = 60_000
 /** The WebSocket close code for an end without a close frame. */
 const abnormal = 1006
-const secondMs = 1_000
-/** Frames sent per second before the venue has announced its limit. */
-const modestPace = 10
 /** The largest frame that the venue accepts, in bytes. */
 const maxFrameBytes = 16 * 1024
 
@@ -86,14 +84,15 @@ export class Connection {
   private silenceMs = openingMs
   private cancelWatch: () => void
   private cancelTurn: () => void = () => {}
-  /** Frames sent per second: half of the venue's limit, since the venue's one-second windows may each overlap two of these. */
-  private pace = modestPace
-  /** When the frames of the last second were sent. */
-  private sentAtEpochMs: Array<number> = []
   /** Frames waiting for their turn: at most one or two for each followed stream. */
   private waiting: Array<string> = []
 
-  constructor(private readonly platform: Platform, url: string, private readonly events: ConnectionEvents) {
+  constructor(
+    private readonly platform: Platform,
+    url: string,
+    private readonly pace: Pace,
+    private readonly events: ConnectionEvents
+  ) {
     this.heardAtEpochMs = platform.nowEpochMs()
     this.line = platform.connect(url, {
       text: (text) => this.hear(text),
@@ -114,7 +113,7 @@ export class Connection {
     if (this.isOver || !this.isOpen) return "it is not connected"
     const text = JSON.stringify(frame)
     if (!fits(text)) return `a frame has ${maxFrameBytes} bytes at most, which is too few for this one`
-    if (!this.hasTurn()) return "no more frames may be sent in this second"
+    if (!this.pace.hasTurn()) return "no more frames may be sent in this second"
     this.send(text)
     return undefined
   }
@@ -146,7 +145,7 @@ export class Connection {
 
   private open(hello: Frame): void {
     this.isOpen = true
-    this.pace = Math.max(1, Math.floor((hello.limits?.messagesPerSecond ?? 2 * modestPace) / 2))
+    this.pace.keepTo(hello.limits?.messagesPerSecond)
     if (hello.heartbeatMs !== undefined) this.silenceMs = hello.heartbeatMs * missedHeartbeats
     this.cancelWatch()
     this.cancelWatch = this.watchAfter(this.silenceMs)
@@ -177,24 +176,16 @@ export class Connection {
     this.cancelWatch = this.watchAfter(Math.min(this.silenceMs, limitMs - silentMs))
   }
 
-  private hasTurn(): boolean {
-    const nowEpochMs = this.platform.nowEpochMs()
-    // After the clock was set back, counting starts anew.
-    this.sentAtEpochMs = this.sentAtEpochMs.filter((atEpochMs) => atEpochMs <= nowEpochMs && nowEpochMs - atEpochMs < secondMs)
-    return this.sentAtEpochMs.length < this.pace
-  }
-
   private send(text: string): void {
-    this.sentAtEpochMs.push(this.platform.nowEpochMs())
+    this.pace.sends()
     this.line.send(text)
   }
 
   private sayWaiting(): void {
     if (!this.isOpen) return
-    while (this.waiting.length > 0 && this.hasTurn()) this.send(this.waiting.shift()!)
+    while (this.waiting.length > 0 && this.pace.hasTurn()) this.send(this.waiting.shift()!)
     this.cancelTurn()
     if (this.waiting.length === 0) return
-    const waitMs = Math.max(1, secondMs - (this.platform.nowEpochMs() - this.sentAtEpochMs[0]!))
-    this.cancelTurn = this.platform.after(waitMs, () => this.sayWaiting())
+    this.cancelTurn = this.platform.after(this.pace.waitMs, () => this.sayWaiting())
   }
 }

@@ -6,7 +6,8 @@
 import type { Channel, StreamEvent, StreamName } from "./Channels.js"
 import type { Following } from "./Following.js"
 import type { Refusal } from "./Refusal.js"
-import type { Notice, Stream } from "./Stream.js"
+import type { Notice } from "./Stream.js"
+import type { Streams } from "./Streams.js"
 
 interface Waiting<C extends Channel> {
   readonly resolve: (result: IteratorResult<StreamEvent<C>, undefined>) => void
@@ -24,9 +25,14 @@ export class Events<C extends Channel> implements AsyncIterableIterator<StreamEv
   private isEnded = false
   private refusal: Refusal | undefined
 
-  constructor(stream: Stream, name: StreamName<C>, private readonly mostQueued: number, private readonly notice: (notice: Notice) => void) {
+  constructor(
+    streams: Streams,
+    name: StreamName<C>,
+    private readonly mostQueued: number,
+    private readonly notice: (notice: Notice) => void
+  ) {
     const take = (event: StreamEvent<C>): void => this.take(event)
-    this.following = stream.follow(name, { snapshot: take, update: take, ended: (refusal) => this.ended(refusal) })
+    this.following = streams.follow(name, { snapshot: take, update: take, ended: (refusal) => this.ended(refusal) })
   }
 
   /** Whether the stream is live and every event taken, so that the state is current apart from updates in transit. */

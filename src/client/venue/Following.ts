@@ -25,15 +25,15 @@ export interface Listener<C extends Channel = Channel> {
  */
 export type State = "waiting" | "asked" | "live" | "held" | "ended"
 
-/** What a followed stream needs from the whole client. */
+/** What a followed stream needs from what it is followed over. */
 export interface Around {
   /** Requests it again, from its position. */
-  readonly ask: () => void
+  readonly ask: (following: Following) => void
   /** Requests it after a delay, which grows with consecutive failures. */
-  readonly askLater: (failures: number) => void
+  readonly askLater: (following: Following, failures: number) => void
   /** Has the venue stop sending it. */
-  readonly leave: () => void
-  readonly forget: () => void
+  readonly leave: (following: Following) => void
+  readonly forget: (following: Following) => void
   readonly isTrusted: () => boolean
 }
 
@@ -54,9 +54,15 @@ export class Following<C extends Channel = Channel> {
   /** The reason reported with the next snapshot. */
   reason: SnapshotReason = "first"
 
-  constructor(readonly name: StreamName<C>, readonly listener: Listener<C>, private readonly around: Around) {
+  /** @param around changes where it moves to another connection */
+  constructor(readonly name: StreamName<C>, readonly listener: Listener<C>, public around: Around) {
     this.key = keyOf(name)
     this.isOfAccount = isOfAccount(name.channel)
+  }
+
+  /** Itself, as those see it that have streams of all channels. */
+  private get known(): Following {
+    return this as unknown as Following
   }
 
   /** Whether the received state is current, apart from updates in transit. */
@@ -67,14 +73,14 @@ export class Following<C extends Channel = Channel> {
   /** Pauses the stream without losing its position: what is missed meanwhile follows after `release`. */
   hold(): void {
     if (this.state === "ended" || this.state === "held") return
-    this.around.leave()
+    this.around.leave(this.known)
     this.state = "held"
   }
 
   release(): void {
     if (this.state !== "held") return
     this.state = "waiting"
-    this.around.ask()
+    this.around.ask(this.known)
   }
 
   /** Discards the state: the next request is for a snapshot. */
@@ -102,17 +108,17 @@ export class Following<C extends Channel = Channel> {
     if (this.state === "ended") return
     this.forgets(reason)
     if (failures === 0) return this.again()
-    this.around.leave()
+    this.around.leave(this.known)
     this.state = "waiting"
-    this.around.askLater(failures)
+    this.around.askLater(this.known, failures)
   }
 
   /** Requests it again from its position, unless the listener closed or paused it when it was interrupted. */
   again(): void {
     if (this.state === "ended" || this.state === "held") return
-    this.around.leave()
+    this.around.leave(this.known)
     this.state = "waiting"
-    this.around.ask()
+    this.around.ask(this.known)
   }
 
   close(): void {
@@ -121,8 +127,8 @@ export class Following<C extends Channel = Channel> {
 
   end(refusal: Refusal | undefined): void {
     if (this.state === "ended") return
-    this.around.leave()
-    this.around.forget()
+    this.around.leave(this.known)
+    this.around.forget(this.known)
     this.state = "ended"
     this.listener.ended(refusal)
   }

@@ -1,12 +1,13 @@
 /**
- * The stream: everything that is followed, over as many connections as that takes. When one ends another is opened, each stream continues
- * after the last event that its listener received, and the account's tickets are renewed before they expire. Gaps are noticed by sequence
+ * What is followed over one connection at a time. When it ends another is opened, each stream continues after the last event that its
+ * listener received, and the account's tickets are renewed before they expire. Gaps are noticed by sequence
  * numbers, or by a heartbeat where nothing follows, and requested again. A position is a number in one journal: where the venue that
  * answers goes on from an older copy, as after a restore, a snapshot is requested instead.
  */
-import { type Channel, keyOf, type SnapshotReason, type Snapshots, type StreamName, type Updates } from "./Channels.js"
+import { type Channel, keyOf, type SnapshotReason, type Snapshots, type Updates } from "./Channels.js"
 import { Connection, type Frame } from "./Connection.js"
-import { Following, type Listener } from "./Following.js"
+import type { Around, Following } from "./Following.js"
+import type { Pace } from "./Pace.js"
 import type { Platform } from "./Platform.js"
 import { envelopeOf, Refusal, retryAfterMs } from "./Refusal.js"
 import type { TicketSource } from "./Tickets.js"
@@ -47,6 +48,14 @@ export interface StreamOptions {
   /** Whether the venue is to cancel the orders placed over a connection when it ends. */
   readonly cancelOnDisconnect: boolean | undefined
   readonly notice: (notice: Notice) => void
+}
+
+/** What is told to those who distribute streams over connections. */
+export interface Distribution {
+  /** A connection is open, and nothing was requested yet; with the most streams that it may have, where the venue told them. */
+  readonly opened: (most: number | undefined) => void
+  /** Nothing is followed any more. */
+  readonly emptied: () => void
 }
 
 const firstDelayMs = 250
@@ -95,7 +104,25 @@ export class Stream {
   private isStarted = false
   private isClosed = false
 
-  constructor(private readonly platform: Platform, private readonly options: StreamOptions) {}
+  /** What is followed here requests itself by this. */
+  readonly around: Around = {
+    ask: (following) => this.ask(following),
+    // By then another connection may have taken it.
+    askLater: (following, failures) => this.later(this.delayMs(failures), () => following.around.ask(following)),
+    leave: (following) => this.leave(following),
+    forget: (following) => {
+      this.followed.delete(following.key)
+      if (this.followed.size === 0) this.distribution.emptied()
+    },
+    isTrusted: () => this.isTrusted
+  }
+
+  constructor(
+    private readonly platform: Platform,
+    private readonly options: StreamOptions,
+    private readonly pace: Pace,
+    private readonly distribution: Distribution
+  ) {}
 
   /** Connects, unless it already has or is doing so. */
   start(): void {
@@ -104,24 +131,27 @@ export class Stream {
     this.connect()
   }
 
-  /** Gives a stream's events to a listener from now on. Throws where the stream is already followed: it can have only one listener. */
-  follow<C extends Channel>(name: StreamName<C>, listener: Listener<C>): Following<C> {
-    const key = keyOf(name)
-    if (this.isClosed) throw new Error("the client is closed")
-    if (this.followed.has(key)) throw new Error(`${key} is followed already`)
-    const following = new Following<C>(name, listener, {
-      ask: () => this.ask(known),
-      askLater: (failures) => this.later(this.delayMs(failures), () => this.ask(known)),
-      leave: () => this.leave(known),
-      forget: () => void this.followed.delete(key),
-      isTrusted: () => this.isTrusted
-    })
-    const known = following as unknown as Following
-    if (following.isOfAccount && this.options.tickets === undefined) throw new Error(`${key} needs an API key, or tickets`)
-    this.followed.set(key, known)
-    this.ask(known)
+  follows(key: string): boolean {
+    return this.followed.has(key)
+  }
+
+  /** The followed streams of markets. */
+  get ofMarkets(): ReadonlyArray<Following> {
+    return [...this.followed.values()].filter(({ isOfAccount }) => !isOfAccount)
+  }
+
+  /** Follows a stream here from now on. */
+  take(following: Following): void {
+    following.around = this.around
+    this.followed.set(following.key, following)
+    this.ask(following)
     this.start()
-    return following
+  }
+
+  /** Lets go of a stream that another connection takes. What it has belongs to what the venue told here, and is requested anew. */
+  giveUp(following: Following): void {
+    this.followed.delete(following.key)
+    if (following.last !== undefined) following.forgets("gap")
   }
 
   /** Sends a command, if that is possible here at present. */
@@ -194,8 +224,9 @@ export class Stream {
   }
 
   private connect(): void {
-    const connection: Connection = new Connection(this.platform, this.options.url, {
-      opened: ({ connectionId, starts }) => {
+    const connection: Connection = new Connection(this.platform, this.options.url, this.pace, {
+      opened: ({ connectionId, limits, starts }) => {
+        this.distribution.opened(limits?.subscriptions)
         this.options.notice({ kind: "connected", connectionId: connectionId ?? "" })
         this.recognize(starts)
         if (this.options.isForOrders) this.authenticate(false)
@@ -465,7 +496,7 @@ export class Stream {
     following.heldBack = held
     this.later(this.againInMs(following.refusals++, refusal), () => {
       if (following.heldBack === held) following.heldBack = undefined
-      this.ask(following)
+      following.around.ask(following)
     })
   }
 }
