@@ -521,6 +521,8 @@ export interface Reads {
   readonly oldestFill: () => OldestFill
   /** As of the last record; whether the running interval can still be paid may be judged by a later time than its. */
   readonly stats: (market: number, atEpochMs?: number) => StatsView
+  /** Whether the last record, which was applied here, sampled any market's book: without it no market has to be asked for. */
+  readonly hasSampledAny: () => boolean
   /** Whether the last record sampled a market's book, so that its running funding rate may have moved, which no event reports. */
   readonly hasSampled: (market: number) => boolean
   /** Ended funding intervals of a market since a time, newest first, at most `limit`. */

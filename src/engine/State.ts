@@ -312,6 +312,9 @@ export class State extends Values {
    */
   unawaitedAtEpochMs = Number.POSITIVE_INFINITY
 
+  /** The last record that sampled the book of any market; 0 where none was applied here. */
+  sampledSequence = 0
+
   /** Incremented with every change of any mark: an account whose margin sums have an older epoch is refreshed before use. */
   riskEpoch = 0
   /**

@@ -81,6 +81,8 @@ export class Hub implements Listening {
   private readonly unused = new Set<Log>()
   /** By market with subscribed figures: the journal time at which its index becomes stale; infinite once it was reported stale. */
   private readonly staleFrom = new Map<number, number>()
+  /** No later than the first of these times: before it none has to be looked at. */
+  private firstStaleFrom = Number.POSITIVE_INFINITY
   /** Streamed books that the current record has changed. */
   private readonly changed = new Map<number, Changed>()
   /** Updates decided and not yet durable, in order. */
@@ -268,8 +270,15 @@ export class Hub implements Listening {
 
   /** Markets with subscribed figures that changed by a book sample or by time alone, of which no event tells. */
   private moved(): ReadonlyArray<number> {
+    const { reads } = this
+    // Neither is so for most records, and with many markets a look at each would take longer than the record itself.
+    if (!reads.hasSampledAny() && reads.atEpochMs < this.firstStaleFrom) return []
     const moved: Array<number> = []
-    for (const market of this.staleFrom.keys()) if (this.reads.hasSampled(market) || this.becomesStale(market)) moved.push(market)
+    this.firstStaleFrom = Number.POSITIVE_INFINITY
+    for (const [market, fromEpochMs] of this.staleFrom) {
+      this.firstStaleFrom = Math.min(this.firstStaleFrom, fromEpochMs)
+      if (reads.hasSampled(market) || this.becomesStale(market)) moved.push(market)
+    }
     return moved
   }
 
@@ -280,7 +289,9 @@ export class Hub implements Listening {
 
   private noteStaleFrom(market: number): void {
     const fromEpochMs = this.payloads.staleFrom(this.reads, market)
-    this.staleFrom.set(market, fromEpochMs > this.reads.atEpochMs ? fromEpochMs : Number.POSITIVE_INFINITY)
+    const toCome = fromEpochMs > this.reads.atEpochMs ? fromEpochMs : Number.POSITIVE_INFINITY
+    this.staleFrom.set(market, toCome)
+    this.firstStaleFrom = Math.min(this.firstStaleFrom, toCome)
   }
 
   private add(log: Log, update: Update): void {

@@ -440,6 +440,7 @@ export class FakeEngine implements Reads {
   readonly oldestMoney = () => ({ changeSequence: 0, paymentSequence: 0, paymentAtEpochMs: 0 })
   readonly oldestFill = () => ({ ordinal: 0, sequence: 0, atEpochMs: 0 })
   readonly stats = () => stats
+  readonly hasSampledAny = () => false
   readonly hasSampled = () => false
 
   positions(account: number): ReadonlyArray<PositionView> {

@@ -201,7 +201,8 @@ const unwritten: Readonly<Record<string, ReadonlyArray<string>>> = {
   "found again in the markets": ["marketById", "marketBySymbol", "sessions", "announcements", "delistings"],
   "rebuilt from positions, orders and marks": ["triggers", "openLists", "crossing", "clearing", "unawaitedAtEpochMs", "riskEpoch",
     "settled"],
-  "of the record that is being decided": ["changedAccounts", "liquidating", "closing", "traded", "settleLeft", "met", "weighed"],
+  "of the record that is being decided": ["changedAccounts", "liquidating", "closing", "traded", "settleLeft", "met", "weighed",
+    "sampledSequence"],
   "of the last refusal": ["requiredAtoms", "availableAtoms"],
   "of a preview": ["isTrial", "trialFeesAtoms"],
   "read by nobody": ["seen"]

@@ -1,5 +1,5 @@
 /** Every change of a market's figures is sent to its subscribers, and equals what REST returns. */
-import { expect, test } from "vitest"
+import { expect, test, vi } from "vitest"
 import type * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -120,6 +120,39 @@ test("that an index has become stale is told by the first record by whose time i
   expect(told).toEqual([[10, true]])
   driver.price(0, 1_000)
   expect(driver.told.streamed).toMatchObject({ marketData: { stale: false } })
+})
+
+test("a record looks at the figures of all markets only where it sampled a book, or time alone has changed some", () => {
+  const driver = new Driver()
+  for (let market = 0; market < 16; market++) driver.market(parameters(`M${market}`, { indexStaleMs: 10_000 }), 1_000)
+  const { engine } = driver
+  const hub = new Hub(engine, payloads, outside({ kept: { updates: 100, bytes: 100_000 }, now: () => driver.atEpochMs }))
+  const logs = Array.from({ length: 16 }, (_, market) => hub.open("market.ticker", market)!)
+  const hasSampled = vi.spyOn(engine, "hasSampled")
+  /** How many markets a record asks for, and how many tell figures. */
+  const by = (run: () => void): readonly [asked: number, told: number] => {
+    const { events } = engine.state
+    const from = events.length
+    hasSampled.mockClear()
+    run()
+    const asked = hasSampled.mock.calls.length
+    hub.decided(engine.sequence, events.words, from, events.length)
+    return [hasSampled.mock.calls.length - asked, logs.filter(({ lastSequence }) => lastSequence === engine.sequence).length]
+  }
+  const maker = driver.account(1_000_000_000)
+  // A resting order changes no figures: only its own market is looked at.
+  for (let price = 900; price < 910; price++) expect(by(() => void driver.place(maker, { priceAtoms: price }))).toEqual([1, 0])
+  const [askedOfTick, toldOfTick] = by(() => driver.mark())
+  expect(askedOfTick).toBeGreaterThanOrEqual(16)
+  expect(toldOfTick).toBe(16)
+  expect(by(() => void driver.place(maker, { priceAtoms: 911 }))).toEqual([1, 0])
+  driver.atEpochMs += 10_000
+  // All but the one that has a new index are told as stale, and once.
+  expect(by(() => driver.price(7, 1_000))[1]).toBe(16)
+  by(() => void driver.account(1))
+  expect(by(() => void driver.account(1))).toEqual([0, 0])
+  driver.atEpochMs += 10_000
+  expect(by(() => void driver.account(1))[1]).toBe(1)
 })
 
 test("figures that somebody begins with call an index stale by the clock, as REST does: where nothing is recorded, or it lies far behind", () => {

@@ -17,7 +17,11 @@ class Told {
   private readonly words = new Float64Array(4)
 
   constructor(keptOfAccounts?: number, of: ReadonlyArray<AccountChannel> = ["account.orders", "account.balance"], mostUnused?: number) {
-    const reads = { market: () => ({ parameters: { marketId: "AAA" } }), watchLevels: () => {} } as unknown as Reads
+    const reads = {
+      market: () => ({ parameters: { marketId: "AAA" } }),
+      watchLevels: () => {},
+      hasSampledAny: () => false
+    } as unknown as Reads
     const payloads = {
       changedAt: () => this.sequence,
       ofAccount: (_: Reads, channel: AccountChannel) =>

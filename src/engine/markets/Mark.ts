@@ -96,6 +96,7 @@ const tickMarket = (state: State, market: MarketState): void => {
   const slot = Math.floor(atEpochMs / Funding.sampleMs)
   if (slot > market.sampledSlot) {
     market.sampledSlot = slot
+    state.sampledSequence = state.sequence
     sample(market, bid, ask)
   }
   const made = inputs(market, bid, ask, atEpochMs)

@@ -150,6 +150,10 @@ export class MarketReads extends VenueReads {
     }
   }
 
+  hasSampledAny(): boolean {
+    return this.state.sampledSequence === this.state.sequence
+  }
+
   hasSampled(index: number): boolean {
     const { marks } = this.state.markets[index]!
     if (marks.length === 0 || marks.column("sequence")(0) !== this.state.sequence) return false
