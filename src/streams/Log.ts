@@ -45,7 +45,7 @@ interface Kept {
   readonly bytes: number
   /** The previous record that changed the stream. */
   readonly previousSequence: number
-  /** The frame for recipients that have the previous update, cached where there may be many of them. */
+  /** The frame for recipients that have the previous update, cached where there may be many of them: for the newest updates. */
   frame: Frame | undefined
 }
 
@@ -55,6 +55,13 @@ interface Kept {
  * merged for a slow client, so that none is too slow for the updates that come with a snapshot.
  */
 export const mostBehindWhole = { updates: 64, entries: 2_048 } as const
+
+/**
+ * Of how many of its newest updates a stream caches frames: of those that come with snapshots, and of those that many clients missed who
+ * lost their connections for a moment. A frame holds an update's text twice more, plain and encoded, which the bound of what is kept does
+ * not count: of all that is kept it would take three times as much as is counted.
+ */
+export const mostFramed = 256
 
 /** The whole stream as of a sequence, with the updates since. */
 export interface Whole {
@@ -150,6 +157,8 @@ export class Log {
     for (const { text } of update.entries) inOnePiece(text)
     const bytes = lengthOf(this.name, this.lastSequence, update)
     this.kept.push({ update, bytes, previousSequence: this.lastSequence, frame: undefined })
+    const aged = this.kept[this.kept.length - 1 - mostFramed]
+    if (aged !== undefined) aged.frame = undefined
     this.lastSequence = update.sequence
     this.count++
     this.behindWhole.updates++
@@ -212,7 +221,7 @@ export class Log {
   frame(update: Update, previousSequence: number): Frame {
     const make = (): Frame => new Frame(updateText(this.name, previousSequence, update))
     if (this.most.together !== undefined) return this.most.together.frame(update, previousSequence, make)
-    for (let at = this.kept.length - 1; at >= 0; at--) {
+    for (let at = this.kept.length - 1; at >= Math.max(0, this.kept.length - mostFramed); at--) {
       const kept = this.kept[at]!
       if (kept.update !== update) continue
       if (kept.previousSequence === previousSequence) return kept.frame ??= make()

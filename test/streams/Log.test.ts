@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest"
 import { retentionOf, usualRoom } from "../../src/edge/socket/Setting.js"
 import { Frame } from "../../src/streams/Frame.js"
-import { Log, mostBehindWhole } from "../../src/streams/Log.js"
+import { Log, mostBehindWhole, mostFramed } from "../../src/streams/Log.js"
 
 const { keptBytes: bytes, keptUpdates: updates } = usualRoom
 const figures = "x".repeat(900)
@@ -36,6 +36,24 @@ describe("of a market's stream", () => {
     log.append({ sequence: 2_001, entries: [{ key: "ticker", text }], more: "" })
     expect(log.since).toBe(2_000)
   })
+})
+
+test("frames are made once for all recipients of the newest updates, and kept with no others", () => {
+  const log = told(1_000, 1)
+  const kept = log.between(0, Infinity)
+  const isShared = (of: number): boolean => {
+    const made = log.frame(kept[of]!, of)
+    return log.frame(kept[of]!, of) === made
+  }
+  const shared = (): number => kept.filter((_, of) => isShared(of)).length
+  expect([999, 1_000 - mostFramed, 999 - mostFramed, 0].map(isShared)).toEqual([true, true, false, false])
+  expect(shared()).toBe(mostFramed)
+  // Those that are no longer among the newest let go of theirs.
+  const oldest = kept[1_000 - mostFramed]!
+  const { text } = log.frame(oldest, 1_000 - mostFramed)
+  log.append({ sequence: 1_001, entries: [{ key: "ticker", text: "1" }], more: "" })
+  expect(shared()).toBe(mostFramed - 1)
+  expect(log.frame(oldest, 1_000 - mostFramed).text).toBe(text)
 })
 
 describe("the whole of a stream", () => {
