@@ -187,8 +187,8 @@ const meanwhile = beginMeanwhile([
     ["simulator: every failure that was kept is fixed", [...simulator, "--replay", "fixtures/bugs"]]
   ],
   [
-    ["simulator: every scenario and the chosen seeds, reaching every mark of the kept list between them", [...simulator, "--scenario", "all",
-      "--seed", chosenSeeds.join(","), "--kept-marks", "--quiet"]],
+    ["simulator: every scenario and the chosen seeds, reaching every mark of the kept list between them", [...simulator, "--scenario",
+      "all", "--seed", chosenSeeds.join(","), "--kept-marks", "--quiet"]],
     ["simulator: fixed seeds twice", [...simulator, "--seed", seedsTwice.join(","), "--twice", "--scenario", "none"]]
   ],
   [fresh, `${fresh}b`].map((seed, index) =>

@@ -55,7 +55,8 @@ export const trading: Said = {
   occurredAtEpochMs: "When it happened, in milliseconds since the Unix epoch.",
   executedAtEpochMs: "When it traded, in milliseconds since the Unix epoch.",
   effectiveAtEpochMs: "When it takes effect, in milliseconds since the Unix epoch.",
-  cancelReason: "Why it was cancelled; absent or null where it was not. With each look at an account under liquidation, a second apart, all "
+  cancelReason:
+    "Why it was cancelled; absent or null where it was not. With each look at an account under liquidation, a second apart, all "
     + "that rests is cancelled (`liquidation`), unless it was brought there only by positions in markets that are not live; an immediate "
     + "order still closes, where it makes nothing worse.",
   autoClose: "What closes by itself what the order opens; absent where nothing does.",
