@@ -14,6 +14,7 @@ import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { isObject } from "../reading/Bodies.js"
 import { isOfIdentity } from "../reading/Commands.js"
 import * as Identity from "../reading/Identity.js"
+import * as Queries from "../reading/Queries.js"
 import { type Call, isLimited, type Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
@@ -155,14 +156,30 @@ const infoOf = (json: unknown): { readonly [name: string]: unknown } => {
 
 const codeOf = (json: unknown): unknown => infoOf(json)["code"]
 
+/** The latest record that an answer names, by whatever member; 0 where it names none. */
+const latestNamed = (json: unknown): number => {
+  if (typeof json !== "object" || json === null) return 0
+  return Object.entries(json).reduce(
+    (latest, [name, value]) => Math.max(latest, typeof value !== "number" ? latestNamed(value) : /sequence$/i.test(name) ? value : 0),
+    0
+  )
+}
+
+/** Whether a read is answered alike whatever the credential, or by the operator's. */
+const isForAnyone = (target: string): boolean => {
+  const reading = Queries.read(target)
+  return reading._tag !== "nowhere" && (reading._tag === "query" ? reading.query : reading).access !== "key"
+}
+
 /**
- * Whether the answer to a waiting read reports the record that ended its credential: such a read returns nothing from after that. Other
- * answers are not checked again before they are sent.
+ * Checks that a read tells nothing from after the end of its credential, however long it waited: it names no record from the one on that
+ * ended it. What was read before then may be on its way for long.
  */
-const tellsOfItsEnd = ({ answer: { json, status }, call }: Answered, authority: Authority | undefined): boolean => {
-  const endedBy = authority?.endedBy
-  return call.endpoint === "listChanges" && status === 200 && endedBy !== undefined && isObject(json)
-    && Number(json["throughSequence"]) >= endedBy
+const isBeforeItsEnd = ({ byDigest }: State, { answer: { json, status, text }, call: { client, method, target, token } }: Answered): Verdict => {
+  if (method !== "GET" || status !== 200 || token === "" || isForAnyone(target)) return holds
+  const endedBy = byDigest.get(Identity.sha256(token, "hex"))?.endedBy
+  if (endedBy === undefined || latestNamed(json) < endedBy) return holds
+  return broken(`${method} ${target} of ${client} was ended by record ${endedBy}, and is answered ${status}: ${text.slice(0, 300)}`)
 }
 
 const onOwnRoute = (what: string, seen: Answered, authority: Authority | undefined, standing: "good" | "over" | "unsure"): Verdict => {
@@ -170,7 +187,6 @@ const onOwnRoute = (what: string, seen: Answered, authority: Authority | undefin
   const said = `is answered ${status}: ${text.slice(0, 300)}`
   const isTurnedAway = status === 401 && codeOf(json) === "unauthorized"
   if (standing === "over") return isTurnedAway ? holds : broken(`${what} has no authority any more, and ${said}`)
-  if (tellsOfItsEnd(seen, authority)) return broken(`${what} was ended by record ${String(authority?.endedBy)}, and ${said}`)
   if (needsKey(call) && authority?.scopes === undefined)
     return isTurnedAway
       ? holds
@@ -298,7 +314,7 @@ export const authority: Property<State> = {
         state.asked.delete(`${seen.call.id}/${seen.attempt}`)
         return holds
       case "Answered":
-        return answered(state, seen)
+        return isBeforeItsEnd(state, seen) ?? answered(state, seen)
       default:
         return holds
     }

@@ -277,3 +277,20 @@ test("uses of keys that have a name are journaled before a process ends that was
     isLost(200, nothing, { ended: { ...end, diskFailed: true } as Observation })
   ]).toEqual([true, false, false, false, true, true, true, false, false, false, false])
 })
+
+test("a read that waited names nothing from the end of its key on, unless anyone may read it", () => {
+  const isWrong = (target: string, latest: (endedBy: number) => object) => {
+    const venue = new Venue(authority)
+    const revoke = { kind: "RevokeApiKey", account: 0, credential: 0, keyId: "key_0", remoteAddress } as const
+    const body = latest(venue.model.sequence + 1)
+    return venue.verdict({ target, credential: "trader" }, 200, body, before, () => venue.commit(revoke, openedAtEpochMs + 1)) !== undefined
+  }
+  const orders = (lastSequence: number) => ({ orders: [{ orderId: "ord_1", lastSequence }] })
+  expect([
+    isWrong("/v1/accounts/acc_1/orders", (endedBy) => orders(endedBy - 1)),
+    isWrong("/v1/accounts/acc_1/orders", orders),
+    isWrong("/v1/accounts/acc_1/positions/history", (endedBy) => ({ episodes: [], freshness: { journalSequence: endedBy + 1 } })),
+    isWrong("/v1/accounts/acc_1/security-events", (endedBy) => ({ events: [{ sequence: endedBy }] })),
+    isWrong("/v1/markets/ABC-USDC-PERP/stats", (endedBy) => ({ journalSequence: endedBy }))
+  ]).toEqual([false, true, true, true, false])
+})

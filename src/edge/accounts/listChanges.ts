@@ -129,9 +129,6 @@ const changesOf = (
         )
       )
     )
-    // It may have taken a while: nothing of the account is told to whom it would not be told now.
-    const out = Admission.outBy(call)
-    if (out !== undefined) return yield* fail(out)
     if ("without" in found) return yield* fail(withoutPage(found, after, state.sequence))
     return new Rendered(text(state.accountId(account), after, found))
   })

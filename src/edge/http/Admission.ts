@@ -56,8 +56,7 @@ const rejected = (call: Call, rejection: Credentials.Rejection): Errors.Failure 
 
 /** Why an admitted call would not be admitted any more: for answers that are given after a while. */
 export const outBy = (call: Call): Errors.Failure | undefined => {
-  const { state, tokens } = call.services
-  const trader = Credentials.identify(call.request.headers["authorization"], state, tokens, decidedAt(call.services))
+  const trader = identify(call)
   return typeof trader === "string" ? rejected(call, trader) : undefined
 }
 

@@ -7,12 +7,13 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
 import * as ParseResult from "effect/ParseResult"
 import * as Runtime from "effect/Runtime"
 import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
 import type { Level, TraderOf } from "./Access.js"
-import type { Caller } from "./Admission.js"
+import { type Caller, outBy } from "./Admission.js"
 import type { Call } from "./Call.js"
 import type { Described } from "./Endpoint.js"
 import { assert } from "../../domain/Assert.js"
@@ -191,33 +192,36 @@ export const serve = (
     if (endpoint.access === "system" && endpoint.name !== "getMetrics") return answer()
     call.whenDurable(answer)
   }
+  const succeed = (call: Call, value: unknown): void => {
+    const { contentType, encode, kind } = made ??= answering(endpoint)
+    if (value instanceof Rendered) {
+      return release(call, () => call.send(value.status, contentType, value.body, value.headers, value.isFixed))
+    }
+    const encoded = encode(value)
+    const body = kind === "text" ? String(encoded) : JSON.stringify(encoded)
+    release(call, () => call.send(200, contentType, body))
+  }
   return (call, { trader }) => {
     const input = read(call)
     if (Requests.isFailure(input)) return call.fail(input)
     const effect = Effect.suspend(() => handle({ ...input, trader, remoteAddress: call.remoteAddress })).pipe(
       Effect.locally(Underway.call, call)
     )
+    let hasWaited = false
     Runtime.runCallback(runtime)(effect, {
       onExit: (exit) => {
         call.safely(() => {
-          if (Exit.isSuccess(exit)) {
-            const { value } = exit
-            const { contentType, encode, kind } = made ??= answering(endpoint)
-            if (value instanceof Rendered) {
-              release(call, () => call.send(value.status, contentType, value.body, value.headers, value.isFixed))
-            } else {
-              const encoded = encode(value)
-              const body = kind === "text" ? String(encoded) : JSON.stringify(encoded)
-              release(call, () => call.send(200, contentType, body))
-            }
-          } else {
-            const failure = Cause.failureOption(exit.cause)
-            if (failure._tag === "Some") release(call, () => call.fail(failure.value))
-            else call.crash(exit.cause)
-          }
+          const failure = Exit.isSuccess(exit) ? Option.none() : Cause.failureOption(exit.cause)
+          if (Exit.isFailure(exit) && Option.isNone(failure)) return call.crash(exit.cause)
+          // A read that has waited tells nothing of an account to whom it would not be told now; what a command decided, it answers.
+          const out = hasWaited && trader !== undefined && endpoint.method === "GET" ? outBy(call) : undefined
+          if (out !== undefined) release(call, () => call.fail(out))
+          else if (Option.isSome(failure)) release(call, () => call.fail(failure.value))
+          else if (Exit.isSuccess(exit)) succeed(call, exit.value)
         })
       }
     })
+    hasWaited = true
   }
 }
 

@@ -2,13 +2,14 @@
  * Who may call what: every route with every kind of credential. Each route's access level is written here a second time, so that no change
  * of a declaration goes unnoticed.
  */
-import { Effect } from "effect"
+import { Deferred, Effect } from "effect"
 import { createHash } from "node:crypto"
 import { beforeAll, describe, expect, test } from "vitest"
 import { WorkloadIdentity } from "../../../src/identity/WorkloadIdentity.js"
 import * as Contract from "../../../src/edge/Contract.js"
 import type { Described } from "../../../src/edge/http/Endpoint.js"
 import * as Example from "../../../src/edge/http/Example.js"
+import * as Histories from "../../../src/readmodel/Histories.js"
 import * as Fake from "../FakeVenue.js"
 import { LiveVenue } from "../LiveVenue.js"
 import { ask, must, Owner, type Told } from "./Owner.js"
@@ -236,6 +237,34 @@ test("another account's order that is there is told like one that is not, and is
   }
   for (const  of of[accountId, bob!.accountId]) expect(await told(of, orderId)).toEqual(await told(of, "ord_zzzz"))
   expect(await venue.read(alice!, `/v1/orders/${orderId}`)).toMatchObject({ status: "open", price: "100.0" })
+})
+
+test("a read that waited is answered to nobody whose key or session has ended meanwhile, and a command's decision is", async () => {
+  const goesOn = Effect.runSync(Deferred.make<void>())
+  const standing = { sequence: 1, atEpochMs: 0, fills: 0, lagMs: 0, isReplaying: false, isRebuilding: false }
+  const episodes = () => Effect.as(Deferred.await(goesOn), { found: [], standing })
+  const venue = LiveVenue.make(undefined, { histories: { ...Histories.none, episodes } })
+  const owner = await Owner.open(venue)
+  const [kept, revoked] = [await keyOf(owner, ["read"]), await keyOf(owner, ["read", "trade"])]
+  const ended = owner.token
+  const target = `/v1/accounts/${owner.accountId}/positions/history`
+  const reads = [kept.text, revoked.text, ended].map((key) => ask(venue, { target, key }))
+  venue.holdDisk()
+  const cancels = { target: "/v1/orders/cancel-all", body: { accountId: owner.accountId }, key: revoked.text, idempotencyKey: "cancels" }
+  const decided = ask(venue, cancels)
+  const revocation = owner.ask(`/v1/accounts/{account}/api-keys/${revoked.keyId}`, { method: "DELETE" })
+  const signOut = owner.ask("/v1/auth/sessions/current", { method: "DELETE" })
+  Effect.runSync(Deferred.succeed(goesOn, undefined))
+  venue.releaseDisk()
+  await must(revocation)
+  await must(signOut)
+  const told = await Promise.all([...reads, decided])
+  expect(told).toMatchObject([
+    { status: 200, body: { episodes: [] } },
+    { status: 401, body: { apiKeyRejection: "revoked" } },
+    { status: 401, body: { code: "unauthorized", recoveryActions: ["sign_in_with_passkey"] } },
+    { status: 200 }
+  ])
 })
 
 /** Envelopes of the compatibility layer contain the native one. */
