@@ -302,6 +302,9 @@ const textOf = (failure: Failure): string => failure._tag === "SqlError" ? Sql.t
 /** Whether another connection is blocking the database, for example to copy the file or to inspect it. */
 const isBusy = (failure: Unwritten): boolean => failure._tag === "SqlError" && Sql.codeOf(failure).startsWith("SQLITE_BUSY")
 
+/** Whether the disk does not take what is written at present: what the database has can be read all the while. */
+const isUntaken = (failure: Unwritten): boolean => failure._tag === "SqlError" && /^SQLITE_(FULL|IOERR|READONLY)/.test(Sql.codeOf(failure))
+
 /** Whether a failure means that the file itself is unusable, rather than temporarily unavailable. */
 const isDamage = (failure: Failure): boolean => {
   if (failure._tag === "HistoriesForeign") return true
@@ -421,8 +424,8 @@ class Follower {
   }
 
   /**
-   * Makes a board from the stored rows, unless these are being rebuilt. Returns whether it was made. The writing fiber meets any
-   * failure as well.
+   * Makes a board from the stored rows, unless these are being rebuilt. Returns whether it was made, or has to wait for its time since the
+   * disk does not take it. The writing fiber meets any failure as well.
    */
   private rollUp(window: WindowKind): Effect.Effect<boolean> {
     return this.turn.withPermits(1)(Effect.suspend(() => {
@@ -430,8 +433,9 @@ class Follower {
       if (opened === undefined || this.standingOf(opened).isReplaying) return Effect.succeed(false)
       const made = Effect.as(this.makeBoard(opened, window), true).pipe(Effect.catchAll((error) =>
         Effect.sync(() => {
-          this.noteFault(error)
-          return false
+          const isLeft = isUntaken(error)
+          if (!isLeft) this.noteFault(error)
+          return isLeft
         })
       ))
       // Nobody waits for the boards: if a defect ended them, only their age would reveal it.
@@ -664,7 +668,20 @@ class Follower {
         this.noteEnd(opened, place.atEpochMs)
       })
       const written = Effect.zipRight(Tables.write(opened.sql, opened.place, batch, place, isFinished), noted)
-      yield* this.whenFree(Effect.uninterruptible(this.turn.withPermits(1)(written)))
+      yield* this.whenTaken(this.whenFree(Effect.uninterruptible(this.turn.withPermits(1)(written))))
+    })
+  }
+
+  /**
+   * Writes as soon as the disk takes it. The database stays open meanwhile, since a full disk can be read; a fault that a read finds has
+   * it opened anew.
+   */
+  private whenTaken(written: Effect.Effect<void, Unwritten>): Effect.Effect<void, Unwritten> {
+    const { options: { retryMs }, parts: { database: { name } } } = this
+    const again = Effect.suspend(() => this.damage === undefined ? this.whenTaken(written) : Effect.fail(this.damage))
+    return Effect.catchIf(written, isUntaken, (failure) => {
+      const text = `${name} takes nothing at present, and is read as it is until it does: ${textOf(failure)}`
+      return Effect.zipRight(this.isNews(text) ? Effect.logWarning(text) : Effect.void, Effect.zipRight(Effect.sleep(retryMs), again))
     })
   }
 

@@ -125,12 +125,12 @@ export class Orders {
     return this.placed.size + this.changed.size
   }
 
-  /** Returns the rows to be stored, which then count as stored. */
-  take(): { readonly placed: Iterable<OrderRow>; readonly changed: Iterable<OrderChange> } {
+  /** Returns the rows to be stored, which then count as stored. They can be gone through again, where storing them fails at first. */
+  take(): { readonly placed: ReadonlyArray<OrderRow>; readonly changed: ReadonlyArray<OrderChange> } {
     const { changed, placed } = this
     this.placed = new Map()
     this.changed = new Map()
-    return { placed: placed.values(), changed: changed.values() }
+    return { placed: [...placed.values()], changed: [...changed.values()] }
   }
 
   private of(orderNumber: number): Open | Changing {

@@ -1,21 +1,25 @@
 /**
  * A database of histories with more than one writer: a successor's, whose file is never in danger, and one that another process leaves
- * again; and histories whose journal grows all the while.
+ * again; one whose disk takes nothing for a while; and histories whose journal grows all the while.
  */
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
+import type * as SqlClient from "@effect/sql/SqlClient"
 import SqliteDatabase from "better-sqlite3"
 import { Context, Deferred, Effect, Layer, Logger, Scope, Stream } from "effect"
 import { expect, onTestFinished, test } from "vitest"
+import { idsPerRecord } from "../../src/domain/Ids.js"
 import { Disk } from "../../src/journal/Disk.js"
 import { Journal } from "../../src/journal/Journal.js"
 import * as NodeDisk from "../../src/journal/NodeDisk.js"
 import * as JournalReading from "../../src/journal/Reading.js"
 import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
+import type { PlaceEntry } from "../../src/operations/orders/PlaceOrders.js"
 import * as BoardTables from "../../src/readmodel/BoardTables.js"
 import * as Histories from "../../src/readmodel/Histories.js"
 import { openAt } from "../../src/readmodel/HistoriesDatabase.js"
+import { Orders } from "../../src/readmodel/Orders.js"
 import { nothingKept, Projection } from "../../src/readmodel/Projection.js"
 import * as Tables from "../../src/readmodel/Tables.js"
 import { Feed } from "../../src/sequencer/Feed.js"
@@ -87,6 +91,33 @@ test("what goes on from a place that is left is not written, nor a board of it, 
   })))
 })
 
+test("a batch for which the disk has no room until half of it is written is written whole at the next attempt", async () => {
+  const orders = new Orders()
+  const entry = { side: 0, type: 0, timeInForce: 0, postOnly: false, reduceOnly: false, selfTradePrevention: 0, clientOrderId: "" }
+  const entries = [entry as unknown as PlaceEntry]
+  const place = (first: number): void => {
+    for (let number = first; number < first + idsPerRecord * 300; number += idsPerRecord) {
+      const words = Float64Array.of(number, 0, 0, 0, 0, 0, 100, 200)
+      orders.place(words, 0, { sequence: 1, atEpochMs: 1, idempotencyKey: "", entries })
+    }
+  }
+  place(0)
+  await Effect.runPromise(Effect.scoped(Effect.gen(function*() {
+    const sql = yield* openAt(newFile())
+    const batch = () => ({ ...batchOf(100), orders: orders.take() })
+    yield* Tables.write(sql, yield* began(sql), batch(), placeAt(1), false)
+    for (let number = 0; number < idsPerRecord * 300; number += idsPerRecord) orders.fill(number, 7)
+    place(idsPerRecord * 300)
+    yield* sql.unsafe("PRAGMA max_page_count = 1")
+    const next = batch()
+    const failed = yield* Effect.flip(Tables.write(sql, placeAt(1), next, placeAt(2), false))
+    expect(failed).toMatchObject({ cause: { code: "SQLITE_FULL" } })
+    yield* sql.unsafe("PRAGMA max_page_count = 1000000")
+    yield* Tables.write(sql, placeAt(1), next, placeAt(2), false)
+    expect(yield* sql.unsafe("SELECT count(*) AS orders, sum(filled_notional) AS filled FROM orders")).toEqual([{ orders: 600, filled: 2_100 }])
+  })))
+})
+
 const options: Histories.Options = { ...Histories.defaultOptions, pauseMs: 2, pauseBehindMs: 0, retryMs: 10, batchRecords: 40 }
 
 /** Histories over a file: what they logged, and how often they opened the file and would have set it aside. */
@@ -100,14 +131,14 @@ const over = async (
   const { context, scope } = world
   const feed = Context.get(context, Feed)
   const { links } = Context.get(context, Journal)
-  const seen = { opened: 0, setAside: 0, logged: [] as Array<string> }
+  const seen = { opened: 0, setAside: 0, logged: [] as Array<string>, sql: undefined as SqlClient.SqlClient | undefined }
   const logger = Logger.replace(Logger.defaultLogger, Logger.make(({ message }) => void seen.logged.push(String(message))))
   const histories = await Histories.make({
     database: {
       name: "histories.db",
       open: Effect.suspend(() => {
         seen.opened++
-        return openAt(file)
+        return Effect.tap(openAt(file), (sql) => Effect.sync(() => void (seen.sql = sql)))
       }),
       setAside: Effect.sync(() => void seen.setAside++),
       discard: Effect.void
@@ -168,6 +199,41 @@ test("histories whose file another connection holds are read meanwhile, and go o
   holder.close()
   await until(() => histories.standing()?.sequence === lastOf(world))
   expect([seen.opened, seen.setAside]).toEqual([1, 0])
+  await world.stop()
+})
+
+test("histories whose disk can only be read stay open and are read, and have all of it once it takes them", async () => {
+  const world = await start({ blocks: 1_000 })
+  const files = [newFile(), newFile()] as const
+  const { histories, seen } = await over(world, files[0])
+  const commands = commandsOf(26, 240)
+  await world.submit(commands.slice(0, 60))
+  await until(() => histories.standing()?.sequence === lastOf(world))
+  const pragma = (text: string) => Effect.runPromise(seen.sql!.unsafe(`PRAGMA ${text}`))
+  await pragma("query_only = 1")
+  await world.submit(commands.slice(60))
+  await until(() => seen.logged.length > 0)
+  const reached = histories.standing()!.sequence
+  expect(reached).toBeLessThan(lastOf(world))
+  for (let times = 0; times < 5; times++) {
+    await Effect.runPromise(Effect.sleep(options.retryMs))
+    expect(await Effect.runPromise(histories.order(0, 1))).toMatchObject({ standing: { sequence: reached } })
+  }
+  await pragma("query_only = 0")
+  await until(() => histories.standing()?.sequence === lastOf(world))
+  expect([seen.opened, seen.setAside]).toEqual([1, 0])
+  const why = "attempt to write a readonly database (SQLITE_READONLY)"
+  expect(seen.logged).toEqual([`histories.db takes nothing at present, and is read as it is until it does: ${why}`])
+
+  const { histories: whole } = await over(world, files[1])
+  await until(() => whole.standing()?.sequence === lastOf(world))
+  const [some, all] = files.map((file) => {
+    const database = new SqliteDatabase(file, { readonly: true })
+    const rows = ["orders", "fill", "episode", "candle"].map((table) => database.prepare(`SELECT * FROM ${table} ORDER BY 1, 2, 3, 4`).all())
+    database.close()
+    return rows
+  })
+  expect(some).toEqual(all)
   await world.stop()
 })
 
