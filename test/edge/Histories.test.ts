@@ -1,7 +1,9 @@
 /** The histories through the whole venue: candles as they are served, slightly behind the journal. */
-import { Exit } from "effect"
+import { Effect, Exit } from "effect"
 import { beforeAll, describe, expect, test } from "vitest"
 import { memoryDisk } from "../../scripts/fixtures/MemoryDisk.js"
+import * as Histories from "../../src/readmodel/Histories.js"
+import { LiveVenue, symbol } from "./LiveVenue.js"
 import { ready } from "./VenueOver.js"
 
 const { accountId: alice, apiKey, venue } = await ready(memoryDisk().layer)
@@ -36,6 +38,20 @@ test("candles of the index, in both families", async () => {
     [1_767_225_600_000, 60_000, 60_010, 59_990, 59_990, 0],
     [1_767_225_660_000, 60_005, 60_005, 60_005, 60_005, 0]
   ])
+})
+
+test("tuples, which have no freshness, are told only of histories that take in nothing old and are not stale", async () => {
+  const current = { sequence: 9, atEpochMs: 9, fills: 0, lagMs: 0, isReplaying: false, isRebuilding: false }
+  const told = async (standing: Histories.Standing) => {
+    const live = LiveVenue.make(undefined, { histories: { ...Histories.none, candles: () => Effect.succeed({ found: [], standing }) } })
+    const targets = ["/v1/markets/AAA-USDC-PERP/candles", `/v2/markets/${encodeURIComponent(symbol)}/candles`]
+    return Promise.all(targets.map(async (target) => {
+      const { body, status } = await live.ask({ target })
+      return status === 503 ? JSON.parse(body).info.dependency : status
+    }))
+  }
+  const standings = [current, { ...current, lagMs: 30_000 }, { ...current, lagMs: 30_001 }, { ...current, lagMs: 1, isReplaying: true }]
+  expect(await Promise.all(standings.map(told))).toEqual([[200, 200], [200, 200], [200, "read_model"], [200, "read_model"]])
 })
 
 test("the first from a time on, or the latest; each length", async () => {

@@ -140,8 +140,16 @@ export const getCompatCandles = Route.effect({
     .setUrlParams(Query)
     .addSuccess(Schema.Array(CompatCandle))
     .addError(Failures.compat(Failures.publicRead, 404, "Unavailable"))
-    .annotate(OpenApi.Summary, "Candles of the index or of trades"),
+    .annotate(OpenApi.Summary, "Candles of the index or of trades")
+    .annotate(
+      OpenApi.Description,
+      "503 while the histories are stale or take in what they lack after a start: `/v1` has what there is, with its `freshness`."
+    ),
   example: { target: `/v2/markets/${Example.encodedSymbol}/candles?timeframe=1h&limit=24` },
   handler: (services) => ({ path: { symbol }, urlParams }) =>
-    withCandles(services, { symbol }, urlParams, ({ parameters }, { found }) => json(found.map((candle) => tuple(parameters, candle))))
+    withCandles(services, { symbol }, urlParams, ({ parameters }, { found, standing }) =>
+      // Nothing in an array tells that the latest candle is half of one, or is long over.
+      standing.isReplaying || freshness(standing).status === "stale"
+        ? fail(Errors.historiesUnavailable)
+        : json(found.map((candle) => tuple(parameters, candle))))
 })
