@@ -13,7 +13,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { versions } from "../src/sequencer/Versions.js"
 import { Driver, parameters } from "./engine/drive.js"
 import * as Recorded from "./cli/Recorded.js"
-import { line, runAll } from "./cli/Tool.js"
+import { line, type Line, type Result, runAll } from "./cli/Tool.js"
 import { fewRows } from "./FewRows.js"
 import { ofLedger } from "./LedgerSettings.js"
 import * as Newer from "./journal/Newer.js"
@@ -25,14 +25,37 @@ afterAll(() => fs.rmSync(directory, { recursive: true, force: true }))
 /** The settings of a small venue, without those of the machine. */
 const few = { PATH: process.env["PATH"] ?? "", PORT: "0", ...fewRows }
 
-const start = (env: Readonly<Record<string, string>>, user: { readonly uid?: number; readonly gid?: number } = {}) => {
+const start = (env: Readonly<Record<string, string>>) => {
   const { status, stderr, stdout } = spawnSync(process.execPath, ["dist/venue/main.js"], {
-    ...user,
     env: { ...few, DATA_DIR: directory, ...env },
     encoding: "utf8",
     timeout: 100_000
   })
   return { status, stderr, stdout }
+}
+
+/**
+ * Lines of programs, nearly all starts that are refused, one after another in one process; the tests below ask for what came of theirs. That
+ * the venue's own process, as it is served, ends with such a code is shown by those tests that start it.
+ */
+const asked: Array<Line> = []
+const came: { results?: ReadonlyArray<Result> } = {}
+const asking = (each: Line): () => Result => {
+  const at = asked.push(each) - 1
+  return () => came.results![at]!
+}
+const lineOf = (program: string, env: Readonly<Record<string, string>>): Line => line(program, [], { ...few, DATA_DIR: directory, ...env })
+const refused = (env: Readonly<Record<string, string>>): () => Result => asking(lineOf("dist/src/main.js", env))
+beforeAll(async () => {
+  came.results = await runAll(asked)
+})
+
+/** A data directory with something in it. */
+const directoryWith = (name: string, file: string, text: string): string => {
+  const made = path.join(directory, name)
+  fs.mkdirSync(made)
+  fs.writeFileSync(path.join(made, file), text)
+  return made
 }
 
 /** Every file of a data directory with its content: a refused start leaves all of it as it was. */
@@ -59,22 +82,65 @@ const testnet = {
   TREASURY_DAILY_LIMIT: "20000"
 }
 
-test("a setting of the signer in this process is read before anything is made: the directory stays empty", () => {
-  const DATA_DIR = path.join(directory, "testnet")
-  const { status, stderr, stdout } = start({ ...testnet, DATA_DIR })
-  expect(stdout).toContain("OPERATOR_TOKEN is not set: nobody can halt this venue")
-  expect(stderr).toContain("TREASURY_WITHDRAWAL_LIMIT")
-  expect(status).toBe(78)
-  expect(fs.existsSync(DATA_DIR)).toBe(false)
-})
+describe("a setting", () => {
+  const inTestnet = path.join(directory, "testnet")
+  const ofSigner = refused({ ...testnet, DATA_DIR: inTestnet })
+  test("of the signer in this process is read before anything is made: the directory stays empty", () => {
+    const { code, stderr, stdout } = ofSigner()
+    expect(stdout).toContain("OPERATOR_TOKEN is not set: nobody can halt this venue")
+    expect(stderr).toContain("TREASURY_WITHDRAWAL_LIMIT")
+    expect(code).toBe(78)
+    expect(fs.existsSync(inTestnet)).toBe(false)
+  })
 
-test("a setting that is set to nothing ends with 78: a venue of production does not start as one of development", () => {
-  const DATA_DIR = path.join(directory, "nothing")
-  const { status, stderr } = start({ ...testnet, DATA_DIR, VENUE_ENVIRONMENT: "", OPERATOR_TOKEN: "", LOG_FORMAT: "json" })
-  expect(stderr).toContain("VENUE_ENVIRONMENT is empty: it must have a value, or be left out")
-  expect(stderr).toContain("OPERATOR_TOKEN is empty: it must have a value, or be left out")
-  expect(status).toBe(78)
-  expect(fs.existsSync(DATA_DIR)).toBe(false)
+  const inNothing = path.join(directory, "nothing")
+  const empty = refused({ ...testnet, DATA_DIR: inNothing, VENUE_ENVIRONMENT: "", OPERATOR_TOKEN: "", LOG_FORMAT: "json" })
+  test("that is set to nothing ends with 78: a venue of production does not start as one of development", () => {
+    const { code, stderr } = empty()
+    expect(stderr).toContain("VENUE_ENVIRONMENT is empty: it must have a value, or be left out")
+    expect(stderr).toContain("OPERATOR_TOKEN is empty: it must have a value, or be left out")
+    expect(code).toBe(78)
+    expect(fs.existsSync(inNothing)).toBe(false)
+  })
+
+  test.each(
+    ["/nowhere/markets.json", "package.json"].map((value) => [value, refused({ MARKETS_FILE: value })] as const)
+  )("MARKETS_FILE=%s is refused with 78 and the variable's name", (value, said) => {
+    const { code, stderr } = said()
+    expect(stderr).toContain(`the markets file ${value} (MARKETS_FILE) is invalid: `)
+    expect(code).toBe(78)
+  })
+
+  const withoutKeys = refused({
+    WORKLOAD_JWKS: "/nowhere/jwks.json",
+    WORKLOAD_ISSUER: "https://platform.example",
+    WORKLOAD_AUDIENCE: "perpetuum",
+    WORKLOAD_ACCOUNTS: "maker-1=acc_1s"
+  })
+  test("of workloads' keys that are not there is refused with 78 and the variable's name", () => {
+    const { code, stderr } = withoutKeys()
+    expect(stderr).toContain("WORKLOAD_JWKS")
+    expect(code).toBe(78)
+  })
+
+  const tape = (name: string, text: string): string => {
+    const file = path.join(directory, name)
+    fs.writeFileSync(file, text)
+    return file
+  }
+  test.each(([
+    ["a tape that is not there", { INDEX_FEED: "tape", INDEX_TAPE: "/nowhere/tape.csv" }, "INDEX_TAPE"],
+    ["a bad line", { INDEX_FEED: "tape", INDEX_TAPE: tape("bad.csv", "0,BTC-USDC-PERP,1\n1,BTC-USDC-PERP,0\n") }, "bad.csv: line 2"],
+    ["an exchange that there is not", { INDEX_FEED: "ccxt", INDEX_EXCHANGES: "kraken,mtgox9" }, "the package ccxt knows no mtgox9"]
+  ] as const).map(([what, env, words]) => [what, refused(env), words] as const))(
+    "of the index feed is refused with 78: %s",
+    (_, said, words) => {
+      const { code, stderr } = said()
+      expect(stderr).toContain("INDEX_")
+      expect(stderr).toContain(words)
+      expect(code).toBe(78)
+    }
+  )
 })
 
 test("a log that nobody reads any more costs lines, and the venue stops in good order", async () => {
@@ -125,12 +191,6 @@ test("a data directory that another process holds ends with 1 and says so", () =
   expect(status).toBe(1)
 })
 
-test.each(["/nowhere/markets.json", "package.json"])("MARKETS_FILE=%s is refused with 78 and the variable's name", (value) => {
-  const { status, stderr } = start({ MARKETS_FILE: value })
-  expect(stderr).toContain(`the markets file ${value} (MARKETS_FILE) is invalid: `)
-  expect(status).toBe(78)
-})
-
 test("an address that cannot be listened on names its settings", async () => {
   const taken = net.createServer()
   await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve))
@@ -141,176 +201,143 @@ test("an address that cannot be listened on names its settings", async () => {
   expect(status).toBe(1)
 })
 
-test("a data directory that is a file is refused with 78, its name and the reason", () => {
-  const DATA_DIR = path.join(directory, "file")
-  fs.writeFileSync(DATA_DIR, "")
-  const { status, stderr } = start({ DATA_DIR })
-  expect(stderr).toMatch(/DATA_DIR is \S+file\\": it, or what is above it, is no directory: EEXIST/)
-  expect(status).toBe(78)
-})
-
-test("a file of the data directory that the venue's user cannot use is refused with 78: a restart could not use it either", () => {
-  const DATA_DIR = path.join(directory, "of-others")
-  fs.mkdirSync(DATA_DIR)
-  // A process of root's may use any file: it is started as another user.
-  const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
-  if (user.uid !== undefined) {
-    fs.chmodSync(directory, 0o755)
-    fs.chownSync(DATA_DIR, user.uid, user.gid)
-  }
-  const unusable = ["lock.db", "signer-secret", "signer", "operator-token", "ledger.sqlite"].map((name) => [name, 0o000] as const)
-  // A lock that is taken on a file that can only be read would exclude nobody.
-  for (const [name, mode] of [...unusable, ["lock.db", 0o444] as const]) {
-    const file = path.join(DATA_DIR, name)
-    // The start before may have made it for itself.
-    fs.rmSync(file, { recursive: true, force: true })
-    fs.writeFileSync(file, "", { mode })
-    const { status, stderr } = start({ DATA_DIR }, user)
-    expect(stderr).toMatch(new RegExp(`DATA_DIR is \\S+of-others.*${name} cannot be read and written, .*chown -R`))
-    expect(status).toBe(78)
-    fs.rmSync(file)
-  }
-})
-
-test("a file that cannot be opened for another reason is nobody else's", () => {
-  const DATA_DIR = path.join(directory, "not-of-others")
-  fs.mkdirSync(path.join(DATA_DIR, "lock.db"), { recursive: true })
-  const { status, stderr } = start({ DATA_DIR })
-  expect(stderr).toContain("lock of lock.db failed: SQLITE_CANTOPEN")
-  expect(stderr).not.toContain("chown")
-  expect(status).toBe(1)
-})
-
-test("a lock's file to which something was written is refused with 78 and the way on", () => {
-  const DATA_DIR = path.join(directory, "spoiled")
-  fs.mkdirSync(DATA_DIR)
-  const lock = path.join(DATA_DIR, "lock.db")
-  fs.writeFileSync(lock, "12345\n")
-  const { status, stderr } = start({ DATA_DIR })
-  expect(stderr).toMatch(
-    /DATA_DIR is \S+spoiled.*lock of lock\.db failed: something was written to it.*\(truncate -s 0\), and do not remove it/
-  )
-  expect(stderr).not.toMatch(/SQLITE|chown/)
-  expect([status, fs.readFileSync(lock, "utf8"), fs.existsSync(path.join(DATA_DIR, "journal"))]).toEqual([78, "12345\n", false])
-})
-
-test.each([
-  ["operator-token", "", "has 0 characters and must have at least 16"],
-  ["operator-token", "of sixteen and more", "has 19 characters and must be visible ASCII characters without spaces"],
-  ["signer-secret", "fifteen letters", "has 15 characters and must have at least 16"]
-])("a kept secret that is none is refused with 78 and left as it is: %s with %j", (name, kept, fault) => {
-  const DATA_DIR = path.join(directory, "secrets")
-  const file = path.join(DATA_DIR, name)
-  fs.rmSync(DATA_DIR, { recursive: true, force: true })
-  fs.mkdirSync(DATA_DIR)
-  fs.writeFileSync(file, kept)
-  const { status, stderr } = start({ DATA_DIR })
-  expect(stderr).toContain(`secrets\\": the secret in ${name} ${fault}`)
-  expect([status, fs.readFileSync(file, "utf8")]).toEqual([78, kept])
-})
-
-test("workloads' keys that are not there are refused with 78 and the variable's name", () => {
-  const { status, stderr } = start({
-    WORKLOAD_JWKS: "/nowhere/jwks.json",
-    WORKLOAD_ISSUER: "https://platform.example",
-    WORKLOAD_AUDIENCE: "perpetuum",
-    WORKLOAD_ACCOUNTS: "maker-1=acc_1s"
+describe("a data directory", () => {
+  const notADirectory = path.join(directory, "file")
+  fs.writeFileSync(notADirectory, "")
+  const ofFile = refused({ DATA_DIR: notADirectory })
+  test("that is a file is refused with 78, its name and the reason", () => {
+    const { code, stderr } = ofFile()
+    expect(stderr).toMatch(/DATA_DIR is \S+file\\": it, or what is above it, is no directory: EEXIST/)
+    expect(code).toBe(78)
   })
-  expect(stderr).toContain("WORKLOAD_JWKS")
-  expect(status).toBe(78)
-})
 
-describe("the index feed", () => {
-  const tape = (name: string, text: string): string => {
-    const file = path.join(directory, name)
-    fs.writeFileSync(file, text)
-    return file
-  }
+  test("with a file that the venue's user cannot use is refused with 78: a restart could not use it either", async () => {
+    // A process of root's may use any file: it is started as another user.
+    const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
+    const unusable = ["lock.db", "signer-secret", "signer", "operator-token", "ledger.sqlite"].map((name) => [name, 0o000] as const)
+    // A lock that is taken on a file that can only be read would exclude nobody.
+    const files = [...unusable, ["lock.db", 0o444] as const]
+    const directories = files.map(([name, mode], at) => {
+      const made = directoryWith(`of-others-${at}`, name, "")
+      fs.chmodSync(path.join(made, name), mode)
+      if (user.uid !== undefined) fs.chownSync(made, user.uid, user.gid)
+      return made
+    })
+    if (user.uid !== undefined) fs.chmodSync(directory, 0o755)
+    const results = await runAll(directories.map((DATA_DIR) => lineOf("dist/venue/main.js", { DATA_DIR })), user)
+    for (const [at, [name]] of files.entries()) {
+      expect(results[at]!.stderr).toMatch(new RegExp(`DATA_DIR is \\S+of-others.*${name} cannot be read and written, .*chown -R`))
+      expect(results[at]!.code).toBe(78)
+    }
+  })
 
-  test.each<readonly [string, Readonly<Record<string, string>>, string]>([
-    ["a tape that is not there", { INDEX_FEED: "tape", INDEX_TAPE: "/nowhere/tape.csv" }, "INDEX_TAPE"],
-    ["a bad line", { INDEX_FEED: "tape", INDEX_TAPE: tape("bad.csv", "0,BTC-USDC-PERP,1\n1,BTC-USDC-PERP,0\n") }, "bad.csv: line 2"],
-    ["an exchange that there is not", { INDEX_FEED: "ccxt", INDEX_EXCHANGES: "kraken,mtgox9" }, "the package ccxt knows no mtgox9"]
-  ])("is refused with 78: %s", (_, env, said) => {
-    const { status, stderr } = start(env)
-    expect(stderr).toContain("INDEX_")
-    expect(stderr).toContain(said)
-    expect(status).toBe(78)
+  const withFolder = path.join(directory, "not-of-others")
+  fs.mkdirSync(path.join(withFolder, "lock.db"), { recursive: true })
+  const ofFolder = refused({ DATA_DIR: withFolder })
+  test("with a file that cannot be opened for another reason is nobody else's", () => {
+    const { code, stderr } = ofFolder()
+    expect(stderr).toContain("lock of lock.db failed: SQLITE_CANTOPEN")
+    expect(stderr).not.toContain("chown")
+    expect(code).toBe(1)
+  })
+
+  const spoiled = directoryWith("spoiled", "lock.db", "12345\n")
+  const ofSpoiled = refused({ DATA_DIR: spoiled })
+  test("with a lock's file to which something was written is refused with 78 and the way on", () => {
+    const { code, stderr } = ofSpoiled()
+    expect(stderr).toMatch(
+      /DATA_DIR is \S+spoiled.*lock of lock\.db failed: something was written to it.*\(truncate -s 0\), and do not remove it/
+    )
+    expect(stderr).not.toMatch(/SQLITE|chown/)
+    const left = fs.readFileSync(path.join(spoiled, "lock.db"), "utf8")
+    expect([code, left, fs.existsSync(path.join(spoiled, "journal"))]).toEqual([78, "12345\n", false])
+  })
+
+  test.each(([
+    ["operator-token", "", "has 0 characters and must have at least 16"],
+    ["operator-token", "of sixteen and more", "has 19 characters and must be visible ASCII characters without spaces"],
+    ["signer-secret", "fifteen letters", "has 15 characters and must have at least 16"]
+  ] as const).map(([name, kept, fault], at) => {
+    const DATA_DIR = directoryWith(`secrets-${at}`, name, kept)
+    return [name, kept, fault, DATA_DIR, refused({ DATA_DIR })] as const
+  }))("with a kept secret that is none is refused with 78 and left as it is: %s with %j", (name, kept, fault, DATA_DIR, said) => {
+    const { code, stderr } = said()
+    expect(stderr).toContain(`secrets-${DATA_DIR.at(-1)}\\": the secret in ${name} ${fault}`)
+    expect([code, fs.readFileSync(path.join(DATA_DIR, name), "utf8")]).toEqual([78, kept])
   })
 })
+
+/** A venue's records as far as more orders have gone than a thousand, on the disk with a snapshot and without one. */
+const remembering = async () => {
+  const recording = new Recorded.RecordingEngine()
+  const driver = new Driver(recording)
+  driver.send({ kind: "OpenVenue", environment: "development", ...versions })
+  const market = driver.market(parameters("AAA"), 1000)
+  const account = driver.account(1_000_000_000_000)
+  while (recording.occupancy.orders < 1_100) {
+    driver.cancel(account, driver.place(account, { market, priceAtoms: 900, quantityAtoms: 10 }).orderNumber)
+  }
+  const [bySnapshot, byReplay] = ["snapshot", "replay"].map((name) => path.join(directory, name)) as [string, string]
+  await Recorded.write(recording, byReplay)
+  const { blocks } = await Recorded.write(recording, bySnapshot)
+  await Recorded.saveSnapshot(bySnapshot, blocks.at(-1)!, recording.state)
+  return { byReplay, bySnapshot, occupancy: recording.occupancy }
+}
+const { byReplay, bySnapshot, occupancy } = await remembering()
+
+/** Directories of a venue of production: as it left it, and with a snapshot behind its last record. */
+const inProduction = async () => {
+  const recording = new Recorded.RecordingEngine()
+  new Driver(recording).send({ kind: "OpenVenue", environment: "production", ...versions })
+  const [whole, endsBefore] = ["production", "ends-before"].map((name) => path.join(directory, name)) as [string, string]
+  await Recorded.write(recording, whole)
+  const { blocks } = await Recorded.write(recording, endsBefore)
+  await Recorded.saveSnapshot(endsBefore, { ...blocks.at(-1)!, lastSequence: recording.sequence + 1 }, recording.state)
+  return { whole, endsBefore }
+}
+const { endsBefore, whole } = await inProduction()
 
 describe("a data directory that refuses the start stays as it is", () => {
-  const recording = new Recorded.RecordingEngine()
-  const bySnapshot = path.join(directory, "snapshot")
-  const byReplay = path.join(directory, "replay")
+  const remembered = [bySnapshot, byReplay]
+  const before = [...remembered, whole, endsBefore].map(filesIn)
+  const stay = (directories: ReadonlyArray<string>, from: number): void =>
+    expect(directories.map(filesIn)).toEqual(before.slice(from, from + 2))
 
-  beforeAll(async () => {
-    const driver = new Driver(recording)
-    driver.send({ kind: "OpenVenue", environment: "development", ...versions })
-    const market = driver.market(parameters("AAA"), 1000)
-    const account = driver.account(1_000_000_000_000)
-    while (recording.occupancy.orders < 1_100) {
-      driver.cancel(account, driver.place(account, { market, priceAtoms: 900, quantityAtoms: 10 }).orderNumber)
-    }
-    await Recorded.write(recording, byReplay)
-    const { blocks } = await Recorded.write(recording, bySnapshot)
-    await Recorded.saveSnapshot(bySnapshot, blocks.at(-1)!, recording.state)
+  const ofAnother = refused({ DATA_DIR: whole })
+  const ofMore = refused({ DATA_DIR: endsBefore })
+  test("where it is of another environment, and where its journal ends before its snapshots", () => {
+    stay([whole, endsBefore], 2)
+    expect([ofAnother().code, ofAnother().stderr]).toEqual([78, expect.stringContaining("belongs to a production venue")])
+    expect(ofMore().stderr).toContain("shows that more was durable")
   })
 
-  test("where it is of another environment, and where its journal ends before its snapshots", async () => {
-    const DATA_DIR = path.join(directory, "production")
-    const production = new Recorded.RecordingEngine()
-    new Driver(production).send({ kind: "OpenVenue", environment: "production", ...versions })
-    const { blocks } = await Recorded.write(production, DATA_DIR)
-    const refused = (words: string) => {
-      const before = filesIn(DATA_DIR)
-      const { status, stderr } = start({ DATA_DIR })
-      expect(stderr).toContain(words)
-      expect(filesIn(DATA_DIR)).toEqual(before)
-      return status
-    }
-    expect(refused("belongs to a production venue")).toBe(78)
-    await Recorded.saveSnapshot(DATA_DIR, { ...blocks.at(-1)!, lastSequence: recording.sequence }, recording.state)
-    refused("shows that more was durable")
-  })
-
-  const afterThousand = (): number => 1_001
-  test.each<readonly [string, string, () => number]>([
-    ["ORDER_CAPACITY", "snapshot", () => recording.occupancy.orders],
-    ["ORDER_CAPACITY", "replay", afterThousand],
-    ["IDEMPOTENCY_CAPACITY", "snapshot", () => recording.occupancy.idempotencyEntries],
-    ["IDEMPOTENCY_CAPACITY", "replay", afterThousand]
-  ])("where the journal remembers more than the settings have room for, told by %s and what it must be at least (%s)",
-    (setting, from, needed) => {
-      const DATA_DIR = path.join(directory, from)
-      const before = filesIn(DATA_DIR)
-      const { status, stderr } = start({ DATA_DIR, [setting]: "1000" })
-      expect(filesIn(DATA_DIR)).toEqual(before)
+  const capacities = [["ORDER_CAPACITY", occupancy.orders], ["IDEMPOTENCY_CAPACITY", occupancy.idempotencyEntries]] as const
+  const tooSmall = capacities.flatMap(([setting, needed]) =>
+    remembered.map((data) => ({
+      setting,
+      needed: data === bySnapshot ? needed : 1_001,
+      start: refused({ DATA_DIR: data, [setting]: "1000" }),
+      replay: asking(line("dist/tools/replay.js", ["--data", data, "--verify"], { [setting]: "1000" })),
+      from: path.basename(data)
+    }))
+  )
+  test.each(tooSmall)("where the journal remembers more than $setting has room for: it and what it must be at least are told ($from)",
+    ({ needed, replay, setting, start: started }) => {
+      stay(remembered, 0)
+      const { code, stderr } = started()
       expect(stderr).toContain(`${setting} is 1000, and the `)
-      expect(stderr).toContain(`or at least to ${needed()}`)
+      expect(stderr).toContain(`or at least to ${needed}`)
       expect(stderr).not.toContain("    at ")
-      expect(status).toBe(78)
+      expect(code).toBe(78)
+      // Replay says the same.
+      expect([replay().code, /^(?:.* )?(\w+ is 1000), and the /m.exec(replay().stderr)?.[1]]).toEqual([3, `${setting} is 1000`])
     })
-
-  test("and replay says the same of both settings, over either", async () => {
-    const asked = ["ORDER_CAPACITY", "IDEMPOTENCY_CAPACITY"].flatMap((setting) =>
-      [bySnapshot, byReplay].map((data) => line("dist/tools/replay.js", ["--data", data, "--verify"], { [setting]: "1000" }))
-    )
-    const results = await runAll(asked)
-    expect(results.map(({ code, stderr }) => [code, /^(?:.* )?(\w+ is 1000), and the /m.exec(stderr)?.[1]])).toEqual(
-      asked.map(({ environment }) => [3, `${Object.keys(environment)[0]} is 1000`])
-    )
-  })
 })
 
 describe("a data directory of another version ends with 65 and says which", () => {
-  const kept = (name: string): string => {
-    const into = path.join(directory, name)
-    if (!fs.existsSync(into)) unpack(path.join("fixtures/versions", name, "data"), into)
-    return into
-  }
   test("records that version 0.1.0 left undecided: nothing is changed", () => {
-    const DATA_DIR = kept("rules-1-crashed")
+    const DATA_DIR = path.join(directory, "rules-1-crashed")
+    unpack("fixtures/versions/rules-1-crashed/data", DATA_DIR)
     const before = filesIn(DATA_DIR)
     const { status, stderr } = start({ DATA_DIR })
     const { "lock.db": _, ...left } = filesIn(DATA_DIR)
@@ -323,18 +350,18 @@ describe("a data directory of another version ends with 65 and says which", () =
     expect(status).toBe(65)
   })
 
-  test("a block, and a segment, of a newer format", () => {
-    const DATA_DIR = kept("rules-1")
+  test.each(([["a block", Newer.lastBlock], ["a segment", Newer.segment]] as const).map(([what, newer]) => {
+    const DATA_DIR = path.join(directory, `newer ${what}`)
+    unpack("fixtures/versions/rules-1/data", DATA_DIR)
     const file = path.join(DATA_DIR, "journal/00000000000000000001.seg")
-    const bytes = fs.readFileSync(file)
-    for (const made of [Newer.lastBlock(bytes), Newer.segment(bytes)]) {
-      fs.writeFileSync(file, made)
-      const { status, stderr } = start({ DATA_DIR })
-      expect(stderr).toMatch(/is written in format \d+, and this program reads up to \d: start it with the newer version/)
-      expect(stderr).not.toMatch(/ {4}at |cut|corrupt/)
-      expect(status).toBe(65)
-      expect(fs.readFileSync(file).equals(made)).toBe(true)
-    }
+    const bytes = newer(fs.readFileSync(file))
     fs.writeFileSync(file, bytes)
+    return { what, bytes, file, said: refused({ DATA_DIR }) }
+  }))("$what of a newer format", ({ bytes, file, said }) => {
+    const { code, stderr } = said()
+    expect(stderr).toMatch(/is written in format \d+, and this program reads up to \d: start it with the newer version/)
+    expect(stderr).not.toMatch(/ {4}at |cut|corrupt/)
+    expect(code).toBe(65)
+    expect(fs.readFileSync(file).equals(bytes)).toBe(true)
   })
 })

@@ -17,14 +17,21 @@ export interface Line {
 
 const mostBytes = 1 << 26
 
+/** As whom a process runs, where not as its parent. */
+interface User {
+  readonly uid?: number
+  readonly gid?: number
+}
+
 /** Runs a program to its end, as a process of its own. */
 export const run = (
   program: string,
   args: ReadonlyArray<string>,
-  environment: Readonly<Record<string, string>> = {}
+  environment: Readonly<Record<string, string>> = {},
+  user: User = {}
 ): Promise<Result> =>
   new Promise((resolve, reject) => {
-    const options = { env: { ...process.env, ...environment }, maxBuffer: mostBytes }
+    const options = { ...user, env: { ...process.env, ...environment }, maxBuffer: mostBytes }
     execFile(process.execPath, [program, ...args], options, (error, stdout, stderr) => {
       const code = error === null ? 0 : error.code
       if (typeof code === "number") resolve({ code, stdout, stderr })
@@ -36,8 +43,8 @@ export const run = (
  * Runs lines of tools one after another, all in one process: for many lines, each of which takes a moment. That a tool's own process ends
  * with the right exit code is tested elsewhere, with one line of each kind.
  */
-export const runAll = async (lines: ReadonlyArray<Line>): Promise<ReadonlyArray<Result>> => {
-  const { code, stderr, stdout } = await run(fileURLToPath(new URL("Lines.js", import.meta.url)), [JSON.stringify(lines)])
+export const runAll = async (lines: ReadonlyArray<Line>, user: User = {}): Promise<ReadonlyArray<Result>> => {
+  const { code, stderr, stdout } = await run(fileURLToPath(new URL("Lines.js", import.meta.url)), [JSON.stringify(lines)], {}, user)
   if (code !== 0) throw new Error(`the process that runs tools ended with ${code}:\n${stderr}${stdout}`)
   return JSON.parse(stdout) as ReadonlyArray<Result>
 }
