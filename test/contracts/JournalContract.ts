@@ -9,6 +9,7 @@ import { Fenced, Journal } from "../../src/journal/Journal.js"
 import * as Segment from "../../src/journal/Segment.js"
 import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
 import { append, appendMany, Chain, commandOf, digestsOf, journalOver, outcome, replayed } from "../journal/Harness.js"
+import { few } from "../Depth.js"
 
 /** Registers the suite. `make` gives an empty disk, and releases it when the scope closes. */
 export const journalContract = (name: string, make: Effect.Effect<Layer.Layer<Disk, DiskError>, never, Scope.Scope>): void => {
@@ -187,7 +188,7 @@ export const journalContract = (name: string, make: Effect.Effect<Layer.Layer<Di
         const written: Array<Block.Encoded> = []
         let writing = true
         const writer = yield* Effect.fork(Effect.whileLoop({
-          while: () => writing && written.length < 2_000,
+          while: () => writing && written.length < few(500, 2_000),
           body: () => {
             const block = chain.next(1 + written.length % 4, 200)
             written.push(block)

@@ -9,8 +9,9 @@ import * as SimDisk from "../../sim/world/SimDisk.js"
 import { DiskError } from "../../src/journal/Disk.js"
 import { Journal } from "../../src/journal/Journal.js"
 import { Chain, CrashingDisk, digestsOf, generator, journalOver, replayed, session } from "./Harness.js"
+import { few } from "../Depth.js"
 
-const seeds = Number(process.env["JOURNAL_SEEDS"] ?? 140)
+const seeds = Number(process.env["JOURNAL_SEEDS"] ?? few(60, 140))
 const firstSeed = Number(process.env["JOURNAL_FIRST_SEED"] ?? 1)
 const processes = 6
 
