@@ -19,6 +19,7 @@ import { stateDigest } from "../../src/sequencer/StateDigest.js"
 import { line, runAll } from "../cli/Tool.js"
 import { generator } from "../journal/Harness.js"
 import * as Kept from "./KeptVersion.js"
+import { few } from "../Depth.js"
 
 const exchanges = Kept.exchangesOf("rules-1")
 const soonAfterMs = Kept.soonAfterMs(exchanges)
@@ -140,8 +141,12 @@ test("a start is cut off before the step is journaled, at it and behind it", () 
 const partsOf = (places: ReadonlyArray<number>): ReadonlyArray<ReadonlyArray<number>> =>
   Array.from({ length: 4 }, (_, part) => places.filter((_, index) => index % 4 === part))
 
-// What a kill leaves is one of the states that a loss of power may leave, so every third place, and fewer seeds, are enough for it.
-const losses = [["power", cuts, 5], ["kill", cuts.filter((_, index) => index % 3 === 0), 2]] as const
+/** Some of the places; the journal's first write and what is just behind it are among them. */
+const oneIn = (every: number): ReadonlyArray<number> =>
+  cuts.filter((at, index) => index % every === 0 || at === journaledAt || at === journaledAt + 1)
+
+// What a kill leaves is one of the states that a loss of power may leave, so fewer places, and fewer seeds, are enough for it.
+const losses = [["power", oneIn(few(2, 1)), few(3, 5)], ["kill", oneIn(few(7, 3)), few(1, 2)]] as const
 
 describe.each(losses)("loss of %s", (kind, places, seeds) => {
   test.each(partsOf(places))("at operations %i, %i, %i and so on of the step: the next start ends in the same state", async (...part) => {

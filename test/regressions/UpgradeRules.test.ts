@@ -6,7 +6,7 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import { Effect, Layer, Stream } from "effect"
-import { describe, expect, test } from "vitest"
+import { afterAll, describe, expect, test } from "vitest"
 import { withoutRequestId } from "../../scripts/fixtures/Version.js"
 import type * as SimDisk from "../../sim/world/SimDisk.js"
 import * as Invariants from "../../src/engine/Invariants.js"
@@ -16,8 +16,14 @@ import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
 import { engineOf } from "../../src/sequencer/Recovery.js"
 import { stateDigest } from "../../src/sequencer/StateDigest.js"
 import { versions } from "../../src/sequencer/Versions.js"
-import { run } from "../cli/Tool.js"
+import { line, runAll } from "../cli/Tool.js"
 import * as Kept from "./KeptVersion.js"
+
+const directory = fs.mkdtempSync(path.join(os.tmpdir(), "upgrade-"))
+afterAll(() => fs.rmSync(directory, { recursive: true }))
+
+/** Directories that were taken over, with the last record before that; one process verifies all of them behind the other tests. */
+const left = new Map<string, number>()
 
 describe.each([[2, "0.2.0"], [3, "0.3.0"], [4, "0.4.0"], [5, "0.5.0"], [6, "0.6.0"], [7, "0.7.0"]] as const)("a directory of rules %i",
   (rules, program) => {
@@ -103,15 +109,9 @@ describe.each([[2, "0.2.0"], [3, "0.3.0"], [4, "0.4.0"], [5, "0.5.0"], [6, "0.6.
       expect(later).toHaveLength(2)
       for (const start of later) expect(start).toMatchObject({ rules: versions.rules, stateBefore: "", stateAfter: "" })
 
-      const directory = fs.mkdtempSync(path.join(os.tmpdir(), "upgrade-"))
-      try {
-        Kept.writeOut(disk, directory)
-        const { code, stderr, stdout } = await run("dist/tools/replay.js", ["--data", directory, "--verify"])
-        expect([stderr, code]).toEqual(["", 0])
-        expect(stdout).toContain(`sequences 1 to ${takenOverAt} are verified by their chain: an earlier version decided them`)
-      } finally {
-        fs.rmSync(directory, { recursive: true })
-      }
+      const data = path.join(directory, `rules-${rules}`)
+      Kept.writeOut(disk, data)
+      left.set(data, takenOverAt)
     })
 
     /** From rules 6 on the markets file had a market with sessions. */
@@ -153,3 +153,13 @@ describe.each([[2, "0.2.0"], [3, "0.3.0"], [4, "0.4.0"], [5, "0.5.0"], [6, "0.6.
       })
     })
   })
+
+test("replay verifies every directory that was taken over, and says what is before", async () => {
+  expect(left.size).toBe(6)
+  const results = await runAll([...left.keys()].map((data) => line("dist/tools/replay.js", ["--data", data, "--verify"])))
+  for (const [at, takenOverAt] of [...left.values()].entries()) {
+    const { code, stderr, stdout } = results[at]!
+    expect([stderr, code]).toEqual(["", 0])
+    expect(stdout).toContain(`sequences 1 to ${takenOverAt} are verified by their chain: an earlier version decided them`)
+  }
+})
