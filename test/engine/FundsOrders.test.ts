@@ -9,6 +9,7 @@ import type { TransferKind } from "../../src/operations/funds/Transfers.js"
 import type { CommandOfKind } from "../../src/operations/Operations.js"
 import type { Owner } from "./FundsDriver.js"
 import { FundsTwin } from "./FundsTwin.js"
+import { few } from "../Depth.js"
 
 const amountAtoms = 3_000_000
 const dayMs = 86_400_000
@@ -155,16 +156,16 @@ const step = [...executed, "acceptA"]
 
 describe("every order of facts", () => {
   test.each<[string, TransferKind, ReadonlyArray<string>, number, number]>([
-    ["a withdrawal that was asked for", "withdrawal", [], 4, 20],
+    ["a withdrawal that was asked for", "withdrawal", [], few(3, 4), 10],
     ["one that is being executed", "withdrawal", executed, 3, 60],
     ["one of which two submissions are under way", "withdrawal", [...executed, "beginB"], 2, 30],
     ["one that was refused", "withdrawal", [...executed, "refusedA", "scan"], 2, 1],
     ["one that is done", "withdrawal", step, 2, 1],
-    ["a change of party that was asked for", "party_change", [], 4, 20],
+    ["a change of party that was asked for", "party_change", [], few(3, 4), 10],
     ["one whose acceptance is being executed", "party_change", executed, 2, 20],
     ["a deposit whose first step is being executed", "deposit", executed, 2, 20],
-    ["one whose last step is at hand", "deposit", step, 3, 10],
-    ["one whose last step is being executed", "deposit", [...step, ...executed], 3, 60],
+    ["one whose last step is at hand", "deposit", step, few(2, 3), 5],
+    ["one whose last step is being executed", "deposit", [...step, ...executed], few(2, 3), 20],
     ["one that expired while its offer stands", "deposit", [...step, "day"], 3, 10],
     ["one whose offer is being withdrawn", "deposit", [...step, "day", ...executed], 2, 20],
     ["one that is done", "deposit", [...step, ...step], 2, 1]

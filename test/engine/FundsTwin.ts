@@ -20,6 +20,8 @@ export class FundsTwin extends FundsDriver {
   /** The records given to the model, to be given to a fork's. */
   private readonly records: Array<{ readonly command: Command; readonly sequence: number; readonly atEpochMs: number }> = []
   private sequence = 0
+  /** The engine's state as it is kept, once it was asked for: many are forked from one. */
+  private kept: ReturnType<typeof Snapshot.encode> | undefined
 
   constructor(given: Partial<FundsBounds> = {}, engine?: Engine) {
     super(given, engine)
@@ -44,7 +46,8 @@ export class FundsTwin extends FundsDriver {
   /** A copy in the same state: its engine is restored from this one's state. */
   fork(): FundsTwin {
     const { state } = this.engine
-    const forked = new FundsTwin(this.given, new Engine(Snapshot.unsafeDecode(Snapshot.encode(state), state.capacity)))
+    this.kept ??= Snapshot.encode(state)
+    const forked = new FundsTwin(this.given, new Engine(Snapshot.unsafeDecode(this.kept, state.capacity)))
     for (const { atEpochMs, command, sequence } of this.records) {
       forked.atEpochMs = atEpochMs
       forked.told(command, sequence)
@@ -65,6 +68,7 @@ export class FundsTwin extends FundsDriver {
   }
 
   override run(command: Command): Outcome {
+    this.kept = undefined
     const before = this.engine.sequence
     const outcome = super.run(command)
     this.refused = outcome.refusal === Refusal.none ? answerOf(outcome.entries[0]).refusal : outcome.refusal
