@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest"
 import * as Order from "../../src/domain/Order.js"
 import { Orders, packFlags } from "../../src/engine/Orders.js"
 import { encoded, told } from "./Sections.js"
+import { few } from "../Depth.js"
 
 const capacity = 24
 
@@ -188,6 +189,6 @@ describe("Orders", () => {
           }
         }
       }
-    }), { numRuns: 30 })
+    }), { numRuns: few(12, 30) })
   })
 })

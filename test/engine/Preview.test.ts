@@ -9,6 +9,7 @@ import * as Snapshot from "../../src/engine/Snapshot.js"
 import type { Outcome } from "../../src/operations/Operations.js"
 import type { PlaceEntry } from "../../src/operations/orders/PlaceOrders.js"
 import { Driver, parameters, RandomDriver } from "./drive.js"
+import { few } from "../Depth.js"
 
 const usdc = (amount: number): number => amount * 1_000_000
 
@@ -93,6 +94,7 @@ const isDue = ({ atEpochMs, engine }: Driver): boolean =>
   engine.nextDueEpochMs <= atEpochMs || engine.state.liquidations.earliest <= atEpochMs
 
 test("equals the decision at the same sequence and leaves the state as it was, whatever happened before", () => {
+  const numRuns = few(8, 20)
   const seen = { filled: 0, rested: 0, refused: new Set<number>(), reasons: new Set<number>() }
   fc.assert(
     fc.property(fc.integer(), fc.constantFrom(3, 1_024), fc.constantFrom(1, 8), (seed, metAtOnce, marketsInOne) => {
@@ -110,11 +112,11 @@ test("equals the decision at the same sequence and leaves the state as it was, w
         }
       }
     }),
-    { numRuns: 20 }
+    { numRuns }
   )
-  expect(seen.filled).toBeGreaterThan(200)
-  expect(seen.rested).toBeGreaterThan(200)
-  expect(new Set(near).size).toBeGreaterThan(20)
+  expect(seen.filled).toBeGreaterThan(10 * numRuns)
+  expect(seen.rested).toBeGreaterThan(10 * numRuns)
+  expect(new Set(near).size).toBeGreaterThan(numRuns)
   const { iocRemainder, marginUnbacked, selfTrade } = Order.CancelReason
   expect([...seen.reasons]).toEqual(expect.arrayContaining([iocRemainder, marginUnbacked, selfTrade]))
   const { marginInsufficient, marketNotAccepting, noLiquidity, postOnlyWouldCross, reduceOnlyWouldIncrease } = Refusal
