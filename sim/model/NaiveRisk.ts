@@ -229,20 +229,75 @@ const runningRate8h = ({ parameters, risk }: NaiveMarket): bigint => {
   return within(average + within(100_000n - average, 500_000n), 8n * BigInt(parameters.fundingCapE9))
 }
 
+/** Whether a market is open at a time, as far as its present session tells; it reopens behind its close if it knows when. */
+const isKnownOpen = ({ parameters, session }: NaiveMarket, atEpochMs: number): boolean => {
+  if (parameters.marketType === "crypto") return true
+  if (session === undefined) return false
+  const { closes, opens, state } = session
+  if (state === "closed") return opens > 0 && atEpochMs >= opens && (closes <= opens || atEpochMs < closes)
+  return atEpochMs < closes || opens > closes && atEpochMs >= opens
+}
+
+/** The five-second slots of an interval that are not sampled and in which its market is open: the time from which on each no longer may be. */
+const slotsLeft = (market: NaiveMarket, began: number, end: number): ReadonlyArray<number> => {
+  const { risk: { slot }, session } = market
+  const left: Array<number> = []
+  for (let each = Math.max(slot + 1, Math.floor(began / sampleMs)); each * sampleMs < end; each++) {
+    const [first, last] = [each * sampleMs, Math.min((each + 1) * sampleMs, end) - 1]
+    const moments = [first, last, session?.opens ?? first, (session?.closes ?? last) - 1].filter((at) => at >= first && at <= last)
+    const open = moments.filter((at) => isKnownOpen(market, at))
+    if (open.length > 0) left.push(Math.max(...open) + 1)
+  }
+  return left
+}
+
 /**
- * From when on nobody will pay the running interval if nothing happens but that time passes: when the last five-second slots, which are
- * as many as it lacks to half of its samples, have begun to pass without one, and from its end on while the market makes no marks. A
- * market that comes back behind the end does not make up for it.
+ * From when on nobody will pay the running interval if nothing happens but that time passes: when the last five-second slots in which its
+ * market is open, which are as many as it lacks to half of its samples, have begun to pass without one, and from its end on while the
+ * market makes no marks. A market that comes back at the end or behind it does not make up for it, one that is closed by then never pays,
+ * and one whose opening is overdue may not open at all.
  */
 export const unpaidFrom = (market: NaiveMarket, halted: boolean): number => {
-  const { parameters: { fundingIntervalMs, indexStaleMs }, risk: { interval, liveSince, premiums, slot, source } } = market
+  const { parameters: { fundingIntervalMs, indexStaleMs }, risk: { interval, liveSince, premiums, slot, source }, session } = market
   if (interval === 0) return Number.POSITIVE_INFINITY
-  const end = (interval + 1) * fundingIntervalMs
+  const [began, end] = [interval * fundingIntervalMs, (interval + 1) * fundingIntervalMs]
+  if (!isKnownOpen(market, end) || !isKnownOpen(market, end - 1)) return 0
+  const isClosed = sessionOf(market) === "closed"
+  const closesAt = session?.closes ?? Number.POSITIVE_INFINITY
+  const opensAt = session !== undefined && (isClosed || session.opens > closesAt) ? session.opens : Number.POSITIVE_INFINITY
   const lacking = Math.ceil(fundingIntervalMs / sampleMs / 2) - premiums.length
+  if (lacking > 0 && (isClosed || closesAt < end)) {
+    const left = slotsLeft(market, began, end)
+    return left.length < lacking ? 0 : Math.min(opensAt, left[left.length - lacking]!)
+  }
   const firstNeeded = Math.ceil(end / sampleMs) - lacking
   if (lacking > 0) return slot >= firstNeeded ? 0 : Math.min(end, (firstNeeded + 1) * sampleMs)
-  const goesUntil = halted || liveSince > end || !isGoing(market, source) ? end : Math.max(end, source + indexStaleMs)
-  return Math.min(goesUntil, end + fundingIntervalMs)
+  const goesUntil = halted || liveSince > end || !isGoing(market, source) ? end : Math.max(end, Math.min(closesAt, source + indexStaleMs))
+  return Math.min(opensAt, goesUntil, end + fundingIntervalMs)
+}
+
+/** From when on the rate of the last interval is shown as 0, since one that ended without being paid is not published yet. */
+export const lastUnpaidFrom = (market: NaiveMarket, halted: boolean): number => {
+  const { parameters: { fundingIntervalMs }, risk: { interval } } = market
+  if (interval === 0 || isDelisted(market)) return Number.POSITIVE_INFINITY
+  return Math.max((interval + 1) * fundingIntervalMs, unpaidFrom(market, halted))
+}
+
+/** When funding is paid next as shown at a time: the first end of an interval at which a known session is open; 0 where none is known. */
+export const nextFunding = (
+  intervalMs: number,
+  hours: Pick<NaiveSession, "state" | "opens" | "closes"> | "always",
+  atEpochMs: number
+): number => {
+  const endBehind = (epochMs: number): number => epochMs - (epochMs % intervalMs) + intervalMs
+  if (hours === "always") return endBehind(atEpochMs)
+  const { closes, opens, state } = hours
+  const isOpen = state !== "closed" && atEpochMs < closes
+  if (isOpen && endBehind(atEpochMs) < closes) return endBehind(atEpochMs)
+  const reopens = opens > atEpochMs && (!isOpen || opens > closes)
+  // A close that belongs to the next session is known only while none is open.
+  const isTooShort = state === "closed" && closes > opens && endBehind(opens) >= closes
+  return reopens && !isTooShort ? endBehind(opens) : 0
 }
 
 /** The predicted rate as reported while the running interval may still be paid; 0 where none runs, and in a delisted market. */

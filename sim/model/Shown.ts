@@ -522,7 +522,7 @@ export const compatMarket = (shown: NaiveMarket): Members => {
 }
 
 /** A market's funding: the last interval that ended, and the running one so far as long as it may be paid. */
-const fundingOf = (of: NaiveMarket) => {
+export const fundingOf = (of: NaiveMarket) => {
   const last = of.risk.fundings.at(-1)
   const predicted8h = Risk.predictedRate8h(of)
   return {
@@ -533,13 +533,28 @@ const fundingOf = (of: NaiveMarket) => {
   }
 }
 
-/** The rates of the running interval as shown at a time. */
-const predictedAt = ({ predicted, predicted8h }: ReturnType<typeof fundingOf>, unpaidFrom: number, atEpochMs: number) =>
-  atEpochMs >= unpaidFrom ? { predicted: 0n, predicted8h: 0n } : { predicted, predicted8h }
+/** From when on nobody will pay the running interval, and from when on that is shown as the rate of the last one. */
+export interface Unpaid {
+  readonly from: number
+  readonly lastFrom: number
+}
 
-/** The end of the funding interval that contains a time; 0 in a delisted market, which has no further one. */
-const nextFunding = (isOver: boolean, { fundingIntervalMs }: Market.Parameters, atEpochMs: number): number =>
-  isOver ? 0 : atEpochMs - (atEpochMs % fundingIntervalMs) + fundingIntervalMs
+export const unpaid = ({ halted }: Pick<NaiveVenue, "halted">, of: NaiveMarket): Unpaid => ({
+  from: Risk.unpaidFrom(of, halted),
+  lastFrom: Risk.lastUnpaidFrom(of, halted)
+})
+
+/** The rates of the last and of the running interval as shown at a time. */
+export const ratesAt = ({ predicted, predicted8h, rate, rate8h }: ReturnType<typeof fundingOf>, unpaid: Unpaid, atEpochMs: number) => ({
+  ...(atEpochMs >= unpaid.lastFrom ? { rate: 0n, rate8h: 0n } : { rate, rate8h }),
+  ...(atEpochMs >= unpaid.from ? { predicted: 0n, predicted8h: 0n } : { predicted, predicted8h })
+})
+
+/** When a market is open: always, or by its session. */
+const hoursOf = ({ parameters: { marketType }, session }: NaiveMarket) => {
+  if (marketType === "crypto") return "always" as const
+  return { state: session?.state ?? ("closed" as const), opens: session?.opens ?? 0, closes: session?.closes ?? 0 }
+}
 
 /** A rate in 10^-9 as basis points, half up. */
 const bpsOf = (rate: bigint): string => {
@@ -561,6 +576,7 @@ export interface Figures {
   readonly source: number
   readonly isHeld: boolean
   readonly isClosed: boolean
+  readonly hours: ReturnType<typeof hoursOf>
   readonly isDelisted: boolean
 }
 
@@ -578,6 +594,7 @@ export const figures = (model: NaiveVenue, of: NaiveMarket): Figures => {
     source,
     isHeld: step !== undefined,
     isClosed: Risk.sessionOf(of) === "closed",
+    hours: hoursOf(of),
     isDelisted: isDelisted(of)
   }
 }
@@ -589,11 +606,11 @@ export const mostBehindMs = 10_000
  * `external-market-stats/v1` of figures at a time. Whether the index is stale, when funding is next paid and whether anything of the
  * running interval, which nobody pays from a time on, are judged by `now`, which may be later.
  */
-export const statsOf = (of: Figures, unpaidFrom: number, day: NaiveDay, atEpochMs: number, now = atEpochMs): Members => {
-  const { funding, funding: { rate, rate8h }, openInterest, parameters } = of
+export const statsOf = (of: Figures, unpaid: Unpaid, day: NaiveDay, atEpochMs: number, now = atEpochMs): Members => {
+  const { funding, openInterest, parameters } = of
   const { indexStaleMs, marketId, priceScale, quantityScale } = parameters
   const present = Math.max(now, atEpochMs)
-  const { predicted, predicted8h } = predictedAt(funding, unpaidFrom, present)
+  const { predicted, predicted8h, rate, rate8h } = ratesAt(funding, unpaid, present)
   return {
     version: "external-market-stats/v1",
     marketId,
@@ -610,7 +627,7 @@ export const statsOf = (of: Figures, unpaidFrom: number, day: NaiveDay, atEpochM
     fundingRateE9: String(rate),
     predictedFundingRateE9: String(predicted),
     change24hBps: String(day.changeBps),
-    nextFundingTimeEpochMs: nextFunding(of.isDelisted, parameters, present),
+    nextFundingTimeEpochMs: of.isDelisted ? 0 : Risk.nextFunding(parameters.fundingIntervalMs, of.hours, present),
     fundingIntervalMs: parameters.fundingIntervalMs,
     marketData: {
       ...both("indexPrice", of.index, priceScale),
@@ -627,28 +644,33 @@ export const statsOf = (of: Figures, unpaidFrom: number, day: NaiveDay, atEpochM
  * theirs changes. Which of the intervals contains the time is as told.
  */
 export const momentsOf = (
-  { parameters: { fundingIntervalMs, indexStaleMs }, source }: Pick<Figures, "parameters" | "source">,
-  unpaidFrom: number,
+  { hours, parameters: { fundingIntervalMs, indexStaleMs }, source }: Pick<Figures, "hours" | "parameters" | "source">,
+  unpaid: Unpaid,
   atEpochMs: number,
   told: unknown,
   [early, late]: readonly [number, number]
-): ReadonlyArray<number> => [
-  early,
-  ...[atEpochMs - mostBehindMs, source + indexStaleMs, unpaidFrom, Number(told) - fundingIntervalMs].filter((each) =>
-    each > early && each <= late && Number.isFinite(each)
-  )
-]
+): ReadonlyArray<number> => {
+  const ofInterval = Number(told) - fundingIntervalMs
+  // Behind its last end before a close, the next session's first one is told.
+  const ofSession = hours === "always" ? [] : [hours.closes - 1 - (hours.closes - 1) % fundingIntervalMs, hours.closes, hours.opens]
+  return [
+    early,
+    ...[atEpochMs - mostBehindMs, source + indexStaleMs, unpaid.from, unpaid.lastFrom, ofInterval, ...ofSession].filter((each) =>
+      each > early && each <= late && Number.isFinite(each)
+    )
+  ]
+}
 
 /** The readings of a clock of which nothing is known. */
 export const anyTime = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY] as const
 
 /** The same times for a market's present figures. */
 export const moments = (model: NaiveVenue, of: NaiveMarket, told: unknown, clock: readonly [number, number]): ReadonlyArray<number> =>
-  momentsOf({ parameters: of.parameters, source: of.risk.source }, Risk.unpaidFrom(of, model.halted), model.atEpochMs, told, clock)
+  momentsOf({ hours: hoursOf(of), parameters: of.parameters, source: of.risk.source }, unpaid(model, of), model.atEpochMs, told, clock)
 
 /** The same for the present. */
 export const stats = (model: NaiveVenue, of: NaiveMarket, now = model.atEpochMs): Members =>
-  statsOf(figures(model, of), Risk.unpaidFrom(of, model.halted), model.day(of, model.atEpochMs), model.atEpochMs, now)
+  statsOf(figures(model, of), unpaid(model, of), model.day(of, model.atEpochMs), model.atEpochMs, now)
 
 /** The same in the unified shape: every number is present, 0 where there is none yet. */
 export const compatStats = (model: NaiveVenue, of: NaiveMarket, now = model.atEpochMs): Members => {
@@ -656,9 +678,8 @@ export const compatStats = (model: NaiveVenue, of: NaiveMarket, now = model.atEp
   const day = model.day(of, model.atEpochMs)
   const openInterest = BigInt(model.openInterest(of.index))
   const present = Math.max(now, model.atEpochMs)
-  const funding = fundingOf(of)
-  const { predicted } = predictedAt(funding, Risk.unpaidFrom(of, model.halted), present)
-  const next = nextFunding(isDelisted(of), of.parameters, present)
+  const { predicted, rate } = ratesAt(fundingOf(of), unpaid(model, of), present)
+  const next = isDelisted(of) ? 0 : Risk.nextFunding(of.parameters.fundingIntervalMs, hoursOf(of), present)
   const minutes = of.parameters.fundingIntervalMs / 60_000
   return {
     symbol: symbolOf(of.parameters),
@@ -672,7 +693,7 @@ export const compatStats = (model: NaiveVenue, of: NaiveMarket, now = model.atEp
     openInterestValue: numberOf(openInterest * BigInt(of.mark) * of.factor, moneyScale),
     markPrice: numberOf(of.mark, priceScale),
     indexPrice: numberOf(of.risk.index, priceScale),
-    fundingRate: numberOf(funding.rate, 9),
+    fundingRate: numberOf(rate, 9),
     nextFundingRate: numberOf(predicted, 9),
     nextFundingTimestamp: next,
     nextFundingDatetime: new Date(next).toISOString(),

@@ -5,7 +5,7 @@
  * by the first record whose time makes it stale, whatever the record is about.
  */
 import { isDeepStrictEqual } from "node:util"
-import { isStale, sessionOf, unpaidFrom } from "../model/NaiveRisk.js"
+import { isStale, sessionOf } from "../model/NaiveRisk.js"
 import { isDelisted, type NaiveMarket } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { Figures, Members } from "../model/Shown.js"
@@ -21,8 +21,8 @@ interface Made {
   readonly isStale: boolean
   /** The number of the market's trades so far. */
   readonly trades: number
-  /** From when on the rate of the running interval is shown as 0. */
-  readonly unpaidFrom: number
+  /** From when on the rates are shown as 0. */
+  readonly unpaid: Shown.Unpaid
   /** Whether anything else differs from before, so that the record tells the figures. */
   readonly isTold: boolean
 }
@@ -33,8 +33,9 @@ const mostRemembered = 5_000
 const isToldStale = (market: NaiveMarket, atEpochMs: number): boolean => sessionOf(market) !== "closed" && isStale(market, atEpochMs)
 
 /** Values that change whenever an input of the figures does; open interest is looked up in the accounts only where it may have changed. */
-const signsOf = (market: NaiveMarket, { atEpochMs, halted }: NaiveVenue): ReadonlyArray<unknown> => {
-  const { lastPrice, mark, parameters, risk, trades } = market
+const signsOf = (market: NaiveMarket, model: NaiveVenue): ReadonlyArray<unknown> => {
+  const { lastPrice, mark, parameters, risk, session, trades } = market
+  const { from, lastFrom } = Shown.unpaid(model, market)
   return [
     lastPrice,
     mark,
@@ -49,8 +50,11 @@ const signsOf = (market: NaiveMarket, { atEpochMs, halted }: NaiveVenue): Readon
     risk.premiums.length,
     sessionOf(market) === "closed",
     isDelisted(market),
-    isToldStale(market, atEpochMs),
-    unpaidFrom(market, halted)
+    session?.opens,
+    session?.closes,
+    isToldStale(market, model.atEpochMs),
+    from,
+    lastFrom
   ]
 }
 
@@ -83,11 +87,11 @@ export class ToldOfFigures {
         figures: Shown.figures(model, market),
         isStale: isToldStale(market, model.atEpochMs),
         trades: market.trades.length,
-        unpaidFrom: unpaidFrom(market, model.halted)
+        unpaid: Shown.unpaid(model, market)
       }
       const last = all.at(-1)
       const isTold = last?.trades !== made.trades || last.isStale !== made.isStale || !isDeepStrictEqual(last.figures, made.figures)
-      if (!isTold && last?.unpaidFrom === made.unpaidFrom) continue
+      if (!isTold && isDeepStrictEqual(last.unpaid, made.unpaid)) continue
       all.push({ ...made, isTold })
       if (all.length > mostRemembered) all.shift()
     }
@@ -123,7 +127,7 @@ export class ToldOfFigures {
     let said: Verdict
     for (let at = upTo; at >= sequence; at--) {
       const shown = this.shown(made, at)
-      const times = Shown.momentsOf(made.figures, made.unpaidFrom, this.times[at]!, next, clock)
+      const times = Shown.momentsOf(made.figures, made.unpaid, this.times[at]!, next, clock)
       const verdict = difference("which", data[0], shown(clock === Shown.anyTime ? undefined : clock[0]))
       if (verdict === undefined || times.some((now) => difference("which", data[0], shown(now)) === undefined)) return holds
       said ??= verdict
@@ -136,11 +140,11 @@ export class ToldOfFigures {
   }
 
   /** Figures at the time of a record that has not changed their inputs, as shown at a time of the clock. */
-  private shown({ figures, trades, unpaidFrom }: Made, sequence: number): (nowEpochMs?: number) => Members {
+  private shown({ figures, trades, unpaid }: Made, sequence: number): (nowEpochMs?: number) => Members {
     const { factor, lastPrice, parameters: { marketId } } = figures
     const market = this.model!.markets.find(({ parameters }) => parameters.marketId === marketId)!
     const atEpochMs = this.times[sequence]!
     const day = this.model!.day({ factor, lastPrice, trades: market.trades.slice(0, trades) }, atEpochMs)
-    return (nowEpochMs) => Shown.statsOf(figures, unpaidFrom, day, atEpochMs, nowEpochMs)
+    return (nowEpochMs) => Shown.statsOf(figures, unpaid, day, atEpochMs, nowEpochMs)
   }
 }

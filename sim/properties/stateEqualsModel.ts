@@ -10,6 +10,7 @@ import { liquidationPrice, type NaiveMargin } from "../model/NaiveMoney.js"
 import { isKept, type NaiveAccount, type NaiveChange, type NaiveFill, type NaiveMarket, type NaiveOrder } from "../model/NaiveState.js"
 import * as Risk from "../model/NaiveRisk.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
+import * as Shown from "../model/Shown.js"
 import type { Glance } from "./Glance.js"
 import { firstDifference, type Pair } from "./Difference.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
@@ -240,8 +241,7 @@ const marketVerdict = (reads: Glance, market: NaiveMarket): Verdict => {
 const dayVerdict = (reads: Glance, model: NaiveVenue, market: NaiveMarket): Verdict => {
   const stats = reads.stats(market.index)
   const day = model.day(market, model.atEpochMs)
-  const funding = market.risk.fundings.at(-1)
-  const predicted = model.atEpochMs >= Risk.unpaidFrom(market, model.halted) ? 0n : Risk.predictedRate8h(market)
+  const { predicted, predicted8h, rate, rate8h } = Shown.ratesAt(Shown.fundingOf(market), Shown.unpaid(model, market), model.atEpochMs)
   const openInterest = model.openInterest(market.index)
   return firstDifference(`the day of market ${market.index}`, [
     ["quote volume", stats.volumeQuoteAtoms, day.volumeQuote],
@@ -257,12 +257,10 @@ const dayVerdict = (reads: Glance, model: NaiveVenue, market: NaiveMarket): Verd
     ["index", stats.indexPriceAtoms, market.risk.index],
     ["index source", stats.indexSourceEpochMs, market.risk.source],
     ["staleness", stats.isStale, Risk.isStale(market, model.atEpochMs)],
-    ["funding rate", BigInt(stats.fundingRate8hE9), funding?.rate8h ?? 0n],
-    ["funding rate of its interval", BigInt(stats.fundingRateE9),
-      funding === undefined ? 0n : Risk.perInterval(funding.rate8h, funding.intervalMs)],
-    ["predicted funding rate", BigInt(stats.predictedFundingRate8hE9), predicted],
-    ["predicted funding rate of its interval", BigInt(stats.predictedFundingRateE9),
-      Risk.perInterval(predicted, market.parameters.fundingIntervalMs)]
+    ["funding rate", BigInt(stats.fundingRate8hE9), rate8h],
+    ["funding rate of its interval", BigInt(stats.fundingRateE9), rate],
+    ["predicted funding rate", BigInt(stats.predictedFundingRate8hE9), predicted8h],
+    ["predicted funding rate of its interval", BigInt(stats.predictedFundingRateE9), predicted]
   ])
 }
 

@@ -31,3 +31,13 @@ export const heldTo = (session: Session, atEpochMs: number): Session => {
     ? { state: "closed", nextOpenEpochMs: session.nextOpenEpochMs, nextCloseEpochMs: 0, riskIncreasingOrderCutoffEpochMs: 0 }
     : { ...session, state: "reduce_only" }
 }
+
+/**
+ * When a session is known to be open from a time on: its beginnings and ends, in order; an end that is not known is `Infinity`. A closed
+ * session whose opening is over waits for a command, and nobody knows for how long.
+ */
+export const spansFrom = (said: Session, atEpochMs: number): ReadonlyArray<readonly [fromEpochMs: number, toEpochMs: number]> => {
+  const { nextCloseEpochMs: closes, nextOpenEpochMs: opens, state } = heldTo(said, atEpochMs)
+  if (state === "closed") return opens <= atEpochMs ? [] : [[opens, closes > opens ? closes : Number.POSITIVE_INFINITY]]
+  return opens > closes ? [[atEpochMs, closes], [opens, Number.POSITIVE_INFINITY]] : [[atEpochMs, closes]]
+}

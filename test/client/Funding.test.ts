@@ -129,3 +129,31 @@ describe("an account's own payments", () => {
     expect(venue.seen).toHaveLength(2)
   })
 })
+
+describe("the funding rate", () => {
+  it("names no previous time for a market with sessions, whose last interval may have ended days before", async () => {
+    const venue = await ScriptedVenue.start()
+    const exchange = new Perpetuum({ hostname: `127.0.0.1:${venue.port}`, enableRateLimit: false })
+    const of = (marketType: string) => ({ ...market, info: { market: { marketType } } })
+    const stats = (nextFundingTimestamp: number) => ({
+      timestamp: startEpochMs,
+      fundingRate: 0.0001,
+      nextFundingRate: 0,
+      nextFundingTimestamp,
+      interval: "1h",
+      info: { version: "external-market-stats/v1", fundingIntervalMs: hourMs }
+    })
+    const told = async (marketType: string, nextFundingTimestamp: number) => {
+      venue.script(answered([of(marketType)]))
+      await exchange.loadMarkets(true)
+      venue.script(answered(stats(nextFundingTimestamp)))
+      const { fundingTimestamp, previousFundingTimestamp } = await exchange.fetchFundingRate(symbol)
+      return [fundingTimestamp, previousFundingTimestamp]
+    }
+    const next = startEpochMs + hourMs
+    expect(await told("crypto", next)).toEqual([next, startEpochMs])
+    expect(await told("equity", next)).toEqual([next, undefined])
+    expect(await told("equity", 0)).toEqual([undefined, undefined])
+    await venue.stop()
+  })
+})

@@ -152,3 +152,35 @@ test("an operator makes a market of any type, which stays closed until it has a 
   expect((await venue.read(undefined, "/v1/markets/SPX-USDC-PERP")).marketSession.state).toBe("closed")
   expect((await put("crypto", "crypto")).status).toBe(400)
 })
+
+test("funding is next paid at the first end of an interval in a known session; 0 where none is known", async () => {
+  const { set, venue } = await make()
+  const from = venue.atEpochMs
+  const end = Math.ceil((from + 1) / hourMs) * hourMs
+  const told = async () => {
+    const [{ nextFundingTimeEpochMs }, { nextFundingDatetime, nextFundingTimestamp }] = await Promise.all([
+      venue.read(undefined, `/v1/markets/${gold}/stats`),
+      venue.read(undefined, "/v2/markets/XAU%2FUSDC:USDC/stats")
+    ])
+    expect([nextFundingTimestamp, nextFundingDatetime]).toEqual([nextFundingTimeEpochMs, new Date(nextFundingTimeEpochMs).toISOString()])
+    return nextFundingTimeEpochMs
+  }
+  expect(await told()).toBe(0)
+  // It closes at the very end of its second interval, and opens a quarter before an hour of the next day.
+  const [closes, opens] = [end + hourMs - from, end + 20 * hourMs - 900_000 - from]
+  set("open", opens, closes, closes)
+  expect(await told()).toBe(end)
+  venue.atEpochMs = end
+  expect(await told()).toBe(end + 20 * hourMs)
+  venue.atEpochMs = end + hourMs
+  venue.send({ kind: "PassTime" })
+  expect(await told()).toBe(end + 20 * hourMs)
+  // A session that is over before any interval ends pays nothing, and an opening that is overdue tells nothing.
+  const now = venue.atEpochMs
+  set("closed", hourMs - 900_000, hourMs - 1, hourMs - 1)
+  expect(await told()).toBe(0)
+  set("closed", hourMs - 900_000, hourMs + 1, hourMs + 1)
+  expect(await told()).toBe(now + hourMs)
+  venue.atEpochMs = now + hourMs - 900_000
+  expect(await told()).toBe(0)
+})

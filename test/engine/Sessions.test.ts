@@ -7,7 +7,7 @@ import type * as Session from "../../src/domain/Session.js"
 import * as Trigger from "../../src/domain/Trigger.js"
 import { decode, type DecodedEvent } from "../../src/engine/EventLog.js"
 import { noTrigger } from "../../src/operations/accounts/AutoClose.js"
-import { canonical, Driver, parameters, restored } from "./drive.js"
+import { canonical, Driver, parameters, patient, restored } from "./drive.js"
 
 const usdc = (amount: number): number => amount * 1_000_000
 const secondMs = 1_000
@@ -432,4 +432,83 @@ test("a market that is delisted has no session any more, takes none, and wakes n
   })
   expect(driver.engine.nextDueEpochMs).toBe(Number.POSITIVE_INFINITY)
   expect(setSession(driver, "open", { closesMs: hourMs }).refusal).toBe(Refusal.marketDelisted)
+})
+
+describe("funding around closed time", () => {
+  const minuteMs = 60_000
+  /** A market with intervals of a minute, at the beginning of one and ticking; its session closes and opens at times from there. */
+  const begin = (closesMs: number, opensMs: number) => {
+    const driver = new Driver()
+    driver.atEpochMs = Math.ceil(driver.atEpochMs / minuteMs) * minuteMs
+    const start = driver.atEpochMs
+    const opensAt = opensMs === 0 ? 0 : start + opensMs
+    const change = { fundingCapE9: 40_000_000, fundingIntervalMs: minuteMs, indexStaleMs: 10 * minuteMs }
+    driver.market(parameters("XAU", { ...patient, ...change, marketType: "commodity" }), 1000)
+    const set = (state: Session.State, nextOpenEpochMs: number, closesAt: number) =>
+      driver.send({
+        kind: "SetMarketSession",
+        market: 0,
+        state,
+        nextOpenEpochMs,
+        nextCloseEpochMs: closesAt,
+        riskIncreasingOrderCutoffEpochMs: closesAt
+      })
+    set("open", opensAt, start + closesMs)
+    const tickUntil = (untilMs: number): void => {
+      while (driver.atEpochMs < start + untilMs) driver.mark()
+    }
+    const pass = (toMs: number): void => {
+      driver.atEpochMs = start + toMs
+      driver.send({ kind: "PassTime" })
+    }
+    const told = (atMs: number) => {
+      const { fundingRate8hE9, predictedFundingRate8hE9 } = driver.engine.stats(0, start + atMs)
+      return [fundingRate8hE9, predictedFundingRate8hE9]
+    }
+    const published = () => driver.engine.fundings(0, 0, 9).map(({ atEpochMs, rate8hE9 }) => [atEpochMs - start, rate8hE9])
+    return { driver, start, set, tickUntil, pass, told, published }
+  }
+  const rate = 100_000
+
+  test("an interval that ends with the close is told as unpaid all the while, and as the last one from its end on", () => {
+    const { pass, published, tickUntil, told } = begin(2 * minuteMs, 90 * minuteMs)
+    tickUntil(minuteMs - 1_000)
+    expect(told(minuteMs - 1)).toEqual([0, rate])
+    tickUntil(minuteMs + 1_000)
+    expect(published()).toEqual([[minuteMs, rate]])
+    expect(told(minuteMs + 1_000)).toEqual([rate, 0])
+    tickUntil(2 * minuteMs - 1_000)
+    expect([told(2 * minuteMs - 1), told(2 * minuteMs)]).toEqual([[rate, 0], [0, 0]])
+    pass(2 * minuteMs)
+    expect([published(), told(5 * minuteMs)]).toEqual([[[minuteMs, rate]], [0, 0]])
+  })
+
+  test("a close within an interval leaves what can be sampled before it; a break within one, what can be sampled around it", () => {
+    expect(begin(59_000, 0).told(0)).toEqual([0, 0])
+    const first = (closesMs: number, opensMs: number, atMs: number) => {
+      const { driver, told } = begin(closesMs, opensMs)
+      driver.mark()
+      return told(atMs)[1]
+    }
+    // Six samples of the twelve are needed: of the first fifteen seconds three, and three more of the last.
+    expect([first(15_000, 45_000, 2_000), first(15_000, 45_001, 2_000), first(15_000, 50_000, 2_000)]).toEqual([rate, rate, 0])
+    expect([first(15_000, 44_999, 10_000), first(15_000, 40_000, 14_999), first(15_000, 40_000, 39_999)]).toEqual([rate, rate, rate - rate])
+    expect([first(15_000, 20_000, 29_999), first(15_000, 59_999, 2_000), first(15_000, 60_000, 2_000)]).toEqual([0, 0, 0])
+  })
+
+  test("a market that is closed within an interval pays it if it opens in time, and is told so until its opening is overdue", () => {
+    const { driver, pass, published, set, start, tickUntil, told } = begin(30_000, 40_000)
+    tickUntil(29_000)
+    pass(30_000)
+    expect([told(30_000), told(39_999), told(40_000)]).toEqual([[0, rate], [0, rate], [0, 0]])
+    driver.atEpochMs = start + 40_000
+    set("open", 0, start + 3 * minuteMs)
+    tickUntil(minuteMs + 1_000)
+    expect(published()).toEqual([[minuteMs, rate]])
+    // Nobody knows when a closed market opens of which no opening was said.
+    const other = begin(30_000, 0)
+    other.tickUntil(29_000)
+    other.pass(30_000)
+    expect(other.told(30_000)).toEqual([0, 0])
+  })
 })

@@ -36,10 +36,10 @@ test("members can be left out of a comparison", () => {
 })
 
 test("figures without a running interval, read by a clock of which nothing is known, are compared as of times that there are", () => {
-  const figures = { parameters: { fundingIntervalMs: 60_000, indexStaleMs: 10_000 }, source: 5_000 } as Parameters<
+  const figures = { hours: "always", parameters: { fundingIntervalMs: 60_000, indexStaleMs: 10_000 }, source: 5_000 } as Parameters<
     typeof Shown.momentsOf
   >[0]
-  const unpaidFrom = Number.POSITIVE_INFINITY
-  expect(Shown.momentsOf(figures, unpaidFrom, 20_000, 120_000, Shown.anyTime)).toEqual([Number.NEGATIVE_INFINITY, 10_000, 15_000, 60_000])
-  expect(Shown.momentsOf(figures, unpaidFrom, 20_000, undefined, [12_000, 14_000])).toEqual([12_000])
+  const unpaid = { from: Number.POSITIVE_INFINITY, lastFrom: Number.POSITIVE_INFINITY }
+  expect(Shown.momentsOf(figures, unpaid, 20_000, 120_000, Shown.anyTime)).toEqual([Number.NEGATIVE_INFINITY, 10_000, 15_000, 60_000])
+  expect(Shown.momentsOf(figures, unpaid, 20_000, undefined, [12_000, 14_000])).toEqual([12_000])
 })

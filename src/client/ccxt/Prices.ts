@@ -109,13 +109,19 @@ export class Prices extends Markets {
     return await this.fetchFundingRate(symbol, params)
   }
 
+  /** Whether a market has no trading sessions. */
+  private isAlwaysOpen({ info }: MarketInterface): boolean {
+    return this.safeString(this.safeDict(info, "market", {}), "marketType") === "crypto"
+  }
+
   private parseStatsFunding(stats: Dict, market: MarketInterface): FundingRate {
     const native: Dict = this.safeDict(stats, "info", {})
     const number = (name: string): number => this.safeNumber(stats, name) ?? 0
     const timestamp = number("timestamp")
-    // The venue gives 0 where funding has ended, in a delisted market.
+    // The venue gives 0 where funding has ended, in a delisted market, and where it knows of no session in which it goes on.
     const fundingTimestamp = number("nextFundingTimestamp") || undefined
-    const previousFundingTimestamp = fundingTimestamp === undefined
+    // In a market with sessions the last interval may have ended days before the next one begins.
+    const previousFundingTimestamp = fundingTimestamp === undefined || !this.isAlwaysOpen(market)
       ? undefined
       : fundingTimestamp - this.safeInteger(native, "fundingIntervalMs", 0)
     const price = (name: string) => number(name) === 0 ? undefined : { [name]: number(name) }

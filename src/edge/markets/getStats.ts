@@ -7,6 +7,7 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { isoTime } from "../../domain/IsoTime.js"
 import * as Market from "../../domain/Market.js"
+import * as Session from "../../domain/Session.js"
 import * as Units from "../../domain/Units.js"
 import { type BookView, isDelisted, type MarketView, type StatsView } from "../../engine/Reads.js"
 import type { Services } from "../http/Call.js"
@@ -124,10 +125,17 @@ const fundingRateBasisMs = 8 * hourMs
 const e9PerBps = 100_000
 const one = 1_000_000_000
 
-/** The next whole interval after a time; 0 in a delisted market, where funding has ended. */
+/**
+ * The next end of an interval after a time; in a market with sessions the first one that a known session is open at, since nothing is paid
+ * at others. 0 where there is none, and in a delisted market, where funding has ended.
+ */
 const nextFundingEpochMs = (view: MarketView, atEpochMs: number): number => {
-  const { parameters: { fundingIntervalMs } } = view
-  return isDelisted(view) ? 0 : (Math.floor(atEpochMs / fundingIntervalMs) + 1) * fundingIntervalMs
+  const { parameters: { fundingIntervalMs }, session } = view
+  if (isDelisted(view)) return 0
+  const endAfter = (epochMs: number): number => (Math.floor(epochMs / fundingIntervalMs) + 1) * fundingIntervalMs
+  if (session === undefined) return endAfter(atEpochMs)
+  const span = Session.spansFrom(session, atEpochMs).find(([from, to]) => endAfter(from) < to)
+  return span === undefined ? 0 : endAfter(span[0])
 }
 
 /** An interval as the unified vocabulary names it: `1h`, `30m`, `10s`. */

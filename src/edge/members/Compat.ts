@@ -102,8 +102,9 @@ export const compat: Said = {
   openInterestValue: "The same at mark, in USDC.",
   fundingRate: "The last interval's funding as a part of the notional.",
   nextFundingRate: "The running interval's funding so far, as a part of the notional; 0 where nothing will be paid for it.",
-  nextFundingTimestamp: "When funding is paid next, in milliseconds since the Unix epoch; 0 in a delisted market.",
-  nextFundingDatetime: "The same time as ISO 8601, in UTC; the Unix epoch itself in a delisted market.",
+  nextFundingTimestamp:
+    "When funding is paid next, in milliseconds since the Unix epoch; 0 if no known session has it, and in a delisted market.",
+  nextFundingDatetime: "The same time as ISO 8601, in UTC; the Unix epoch itself where it is 0.",
   interval: "How long an interval of funding is, like `8h`.",
   side: "`buy` or `sell`; of a position `long` or `short`.",
   "CompatError.info": "The native envelope."

@@ -89,14 +89,16 @@ export const markets: Said = {
   openInterestQuote: ["money", "The same at mark."],
   high24h: ["price", "The highest price in 24 hours."],
   low24h: ["price", "The lowest price in 24 hours."],
-  fundingRateBps: "The last interval's funding per 8 hours, in basis points (1/100 %).",
+  fundingRateBps: "The last interval's funding per 8 hours, in basis points (1/100 %); 0 where nothing was paid for it.",
   predictedFundingRateBps:
     "The running interval's funding so far, per 8 hours, in basis points (1/100 %); 0 where nothing will be paid for it.",
   fundingRateBasisMs: "What the rates in basis points are for, in milliseconds.",
   fundingRateE9: "What a position pays of its notional for the interval, in 10^-9; positive: longs pay.",
   predictedFundingRateE9: "The same of the running interval so far, in 10^-9; 0 where nothing will be paid for it.",
   fundingRate8hE9: "The same per 8 hours, in 10^-9.",
-  nextFundingTimeEpochMs: "When funding is paid next, in milliseconds since the Unix epoch; 0 in a delisted market.",
+  nextFundingTimeEpochMs:
+    "When funding is paid next, in milliseconds since the Unix epoch: as an interval ends in an open session; "
+    + "0 where none is known, and in a delisted market.",
   fundingIntervalMs: "How long an interval of funding is, in milliseconds.",
   intervalMs: "How long the interval was, in milliseconds.",
   marketData: "Index and mark.",

@@ -11,8 +11,9 @@
  * with its last position.
  */
 import { assert } from "../../domain/Assert.js"
-import type * as Market from "../../domain/Market.js"
+import * as Market from "../../domain/Market.js"
 import { none } from "../../domain/None.js"
+import * as Session from "../../domain/Session.js"
 import { Cause } from "../BalanceLog.js"
 import * as Breadth from "../Breadth.js"
 import { Event } from "../EventLog.js"
@@ -97,25 +98,49 @@ const isWholeAt = ({ halted }: State, market: MarketState, atEpochMs: number): b
   return isNext && market.liveSince <= endsAtEpochMs(market) && !halted && isTicking(market, atEpochMs) && hasEnough(market)
 }
 
-/** How many more samples the current interval gets if it gets all that may follow from a time on. */
-const samplesToCome = (market: MarketState, atEpochMs: number): number => {
-  const lastSlot = Math.floor((endsAtEpochMs(market) - 1) / sampleMs)
-  const nextSlot = Math.max(market.sampledSlot + 1, Math.floor(atEpochMs / sampleMs))
-  return Math.max(0, lastSlot - nextSlot + 1)
+/** When a market is open from a time on, as far as its session tells. */
+const spansFrom = ({ parameters, session }: MarketState, atEpochMs: number): ReturnType<typeof Session.spansFrom> =>
+  !Market.hasSessions(parameters)
+    ? [[atEpochMs, Number.POSITIVE_INFINITY]]
+    : session === null
+    ? []
+    : Session.spansFrom(session, atEpochMs)
+
+/** How many more samples the current interval gets if it gets all that may follow from a time on, in the time that its market is open. */
+const samplesToCome = (market: MarketState, spans: ReturnType<typeof spansFrom>): number => {
+  let nextSlot = market.sampledSlot + 1
+  let samples = 0
+  for (const [from, to] of spans) {
+    const firstSlot = Math.max(nextSlot, Math.floor(from / sampleMs))
+    nextSlot = Math.max(firstSlot, Math.floor((Math.min(to, endsAtEpochMs(market)) - 1) / sampleMs) + 1)
+    samples += nextSlot - firstSlot
+  }
+  return samples
+}
+
+/** Whether the current interval may be paid, as far as is known at a time: it is open at its end, and gets enough samples until then. */
+const mayBePaid = (state: State, market: MarketState, atEpochMs: number): boolean => {
+  const endsAt = endsAtEpochMs(market)
+  const spans = spansFrom(market, atEpochMs)
+  if (atEpochMs >= endsAt) return isWholeAt(state, market, atEpochMs) && spans[0]?.[0] === atEpochMs
+  return spans.some(([from, to]) => from < endsAt && endsAt < to) && hasEnough(market, samplesToCome(market, spans))
 }
 
 /**
  * The predicted rate as it is published at a time, that of the last record or a later one, per 8 hours in 10^-9; 0 where nobody will
  * pay it. No interval runs before a market's first tick, nor from a change that ended one until the next tick; in a delisted market
- * funding has ended. An interval that can no longer get half of its samples will not be paid, and neither will one that ended while the
- * market stood still.
+ * funding has ended. An interval that can no longer get half of its samples will not be paid, and neither will one that ends while its
+ * market's session is closed, or ended while the market stood still.
  */
-export const predictedRate8hE9 = (state: State, market: MarketState, atEpochMs: number): number => {
-  const { fundingInterval, isDelisted } = market
-  const mayBePaid = fundingInterval !== 0
-    && (atEpochMs < endsAtEpochMs(market) ? hasEnough(market, samplesToCome(market, atEpochMs)) : isWholeAt(state, market, atEpochMs))
-  return isDelisted || !mayBePaid ? 0 : runningRate8hE9(market)
-}
+export const predictedRate8hE9 = (state: State, market: MarketState, atEpochMs: number): number =>
+  runs(market) && mayBePaid(state, market, atEpochMs) ? runningRate8hE9(market) : 0
+
+/** Whether an interval runs, or is over without having been published yet. */
+const runs = ({ fundingInterval, isDelisted }: MarketState): boolean => fundingInterval !== 0 && !isDelisted
+
+/** Whether the last interval is over at a time and nobody will pay it, although it has not been published yet. */
+export const isLastUnpaid = (state: State, market: MarketState, atEpochMs: number): boolean =>
+  runs(market) && atEpochMs >= endsAtEpochMs(market) && !mayBePaid(state, market, atEpochMs)
 
 /**
  * Ends the current interval of a market once its time is over. Nothing is paid for an interval that was skipped, at whose end and

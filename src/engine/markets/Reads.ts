@@ -16,7 +16,7 @@ import { hasRoom, type PutComesTo, putComesTo } from "./Deciding.js"
 import { isMissed } from "./Delisting.js"
 import { finalPriceAt } from "./FinalPrice.js"
 import { isStale } from "./Freshness.js"
-import { perInterval, predictedRate8hE9, sampleMs } from "./Funding.js"
+import { isLastUnpaid, perInterval, predictedRate8hE9, sampleMs } from "./Funding.js"
 import { VenueReads } from "../venue/Reads.js"
 
 /** The session of a market with trading sessions before any was journaled. */
@@ -177,9 +177,9 @@ const delistingView = ({ delisting }: MarketState): MarketView["delisting"] => {
   return { state, effectiveAtEpochMs, finalPriceAtoms, settledAtEpochMs }
 }
 
-/** The funding rates of the last interval and of the current one, which is judged at a time. */
+/** The funding rates of the last interval, published or not, and of the current one, judged at a time. */
 const fundingRates = (state: State, market: MarketState, atEpochMs: number) => {
-  const last = market.fundings.at(0)
+  const last = isLastUnpaid(state, market, atEpochMs) ? undefined : market.fundings.at(0)
   const predicted = predictedRate8hE9(state, market, atEpochMs)
   return {
     fundingRate8hE9: last?.rate8hE9 ?? 0,
