@@ -89,6 +89,8 @@ export class NaiveHistory {
   readonly changes: Array<NaiveHeldChange | NaiveFundingPaid> = []
   /** The flags of an account from a record on. */
   readonly flags: Array<{ readonly account: number; readonly sequence: number; readonly flags: number }> = []
+  /** Accounts that were issued a bot's key, each with the record. */
+  readonly bots: Array<{ readonly account: number; readonly sequence: number }> = []
   /** Records from which on a market's prices are in different atoms. */
   readonly rescaled: Array<{ readonly market: number; readonly sequence: number }> = []
   /** Every state that any transfer has had. */

@@ -1117,6 +1117,7 @@ export class NaiveVenue {
     const came = this.identity.decide(command)
     if ("account" in came) {
       this.#touchedAccounts.add(came.account)
+      if (command.kind === "IssueBotKey") this.history.bots.push({ account: came.account, sequence: this.sequence })
       return done(came.account)
     }
     const { actual, limit, noted, refusal } = came

@@ -327,6 +327,9 @@ export const leaderboard = (model: NaiveVenue, { atEpochMs, behindRank, limit, s
   const from = windowBegan(window, atEpochMs)
   const flagsOf = (account: number): number =>
     model.history.flags.findLast((each) => each.account === account && each.sequence <= sequence)?.flags ?? 0
+  // Who ever had a bot's key is one, whatever its flags.
+  const isBot = (account: number): boolean =>
+    flagsOf(account) % 2 === bot || model.history.bots.some((each) => each.account === account && each.sequence <= sequence)
   const ranked = model.accounts
     .filter(({ born, index }) => born !== insuranceFundBorn && Math.floor(flagsOf(index) / harness) % 2 === 0)
     .map(({ index }) => ({ index, ...sumsOf(model, index, from, sequence) }))
@@ -353,7 +356,7 @@ export const leaderboard = (model: NaiveVenue, { atEpochMs, behindRank, limit, s
     entries: ranked.slice(behindRank, behindRank + limit).map(({ closed, fees, fills, funding, index, realized, score }, at) => ({
       rank: behindRank + at + 1,
       displayHandle: model.accounts[index]!.displayHandle,
-      participantKind: flagsOf(index) % 2 === bot ? "bot" : "human",
+      participantKind: isBot(index) ? "bot" : "human",
       scoreAtoms: String(score),
       realizedPnlAtoms: String(realized),
       feesPaidAtoms: String(fees),

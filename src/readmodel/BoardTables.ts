@@ -129,7 +129,14 @@ export const scoresOf = (
     }
   })
 
-/** Accounts with a flag. */
+/** The flags of all accounts that have had any. */
+export const flags = (sql: SqlClient.SqlClient): Effect.Effect<ReadonlyArray<readonly [account: number, flags: number]>, SqlError> =>
+  Effect.map(
+    run<{ readonly account: number; readonly flags: number }>(sql, "SELECT account, flags FROM flag"),
+    (found) => found.map((each) => [each.account, each.flags] as const)
+  )
+
+/** Accounts with any of the given flags. */
 export const flagged = (sql: SqlClient.SqlClient, flag: number): Effect.Effect<ReadonlySet<number>, SqlError> =>
   Effect.map(
     run<{ readonly account: number }>(sql, "SELECT account FROM flag WHERE flags & ? <> 0", [flag]),

@@ -25,7 +25,7 @@ import type { DatabaseUnusable, HistoriesDatabase } from "./HistoriesDatabase.js
 import { seedBefore } from "./Seed.js"
 import { decidedBy } from "../operations/Versions.js"
 import { flagBit } from "../operations/accounts/SetAccountFlags.js"
-import { Projection, venuesOwn } from "./Projection.js"
+import { hadBotKey, Projection, venuesOwn } from "./Projection.js"
 import { periodOf, type WindowKind, windowKinds } from "./Windows.js"
 import { type BoardHead, type Entry, rank } from "./Boards.js"
 import * as BoardTables from "./BoardTables.js"
@@ -450,10 +450,11 @@ class Follower {
       const markEpochMs = clock.unsafeCurrentTimeMillis()
       // A clock that was set back is behind the records: the window then follows the records' time, which never decreases.
       const { fromEpochMs, toEpochMs } = periodOf(window, Math.max(markEpochMs, place.atEpochMs))
-      // Bots are ranked in environments with test money.
-      const without = venuesOwn | flagBit("load_harness") | (ranksBots(environment) ? 0 : flagBit("bot"))
+      // Bots are ranked in environments with test money: who was flagged, and who has ever had a bot's key.
+      const bot = flagBit("bot") | hadBotKey
+      const without = venuesOwn | flagBit("load_harness") | (ranksBots(environment) ? 0 : bot)
       const sums = yield* BoardTables.scoresOf(sql, window, fromEpochMs, without)
-      const bots = yield* BoardTables.flagged(sql, flagBit("bot"))
+      const bots = yield* BoardTables.flagged(sql, bot)
       const { entries, histogram } = rank(sums, (account) => bots.has(account))
       const last = yield* BoardTables.boardHead(sql, window, undefined)
       const head: BoardHead = {
@@ -575,6 +576,7 @@ class Follower {
         episodes: yield* Tables.openEpisodes(sql),
         born: place.born,
         scores: yield* BoardTables.scores(sql),
+        flags: yield* BoardTables.flags(sql),
         fills: place.fills
       })
       const { fills } = place

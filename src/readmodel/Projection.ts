@@ -19,8 +19,10 @@ import type { NoteRow } from "./SecurityTables.js"
 import type { Batch, Scale } from "./Tables.js"
 import type { TransferRow } from "./TransferTables.js"
 
-/** An additional flag besides the operators': the account is the venue's own. */
+/** Additional flags besides the operators': the account is the venue's own, or a bot has had a key of it. */
 export const venuesOwn = 1 << 20
+export const hadBotKey = 1 << 21
+const noOperators = venuesOwn | hadBotKey
 
 /** The stored state from which a projection continues. */
 export interface Kept {
@@ -30,12 +32,13 @@ export interface Kept {
   readonly episodes: ReadonlyArray<Episode>
   readonly born: number
   readonly scores: ReadonlyArray<ScoreRow>
+  readonly flags: ReadonlyArray<readonly [account: number, flags: number]>
   /** How many fills there were. */
   readonly fills: number
 }
 
 /** The state before anything was applied. */
-export const nothingKept: Kept = { candles: [], scales: [], episodes: [], born: 0, scores: [], fills: 0 }
+export const nothingKept: Kept = { candles: [], scales: [], episodes: [], born: 0, scores: [], flags: [], fills: 0 }
 
 /** A record whose events are taken in. */
 type Record = Committed["block"]["records"][number]
@@ -49,7 +52,9 @@ export class Projection {
   private readonly money = new Money()
   private notes: Array<NoteRow> = []
   private transfers: Array<TransferRow> = []
-  private flags = new Map<number, number>()
+  /** Of every account that has ever had a flag, and whose of them have changed. */
+  private readonly flags: Map<number, number>
+  private flagged = new Set<number>()
   private readonly causes = new Causes()
   private readonly scales: Map<number, Scale>
   private rescaled = new Map<number, Scale>()
@@ -58,6 +63,7 @@ export class Projection {
     this.candles = new Candles(kept.candles)
     this.episodes = new Episodes(kept.episodes, kept.born)
     this.scores = new Scores(kept.scores)
+    this.flags = new Map(kept.flags)
     this.fills = new Fills(kept.fills)
     this.scales = new Map(kept.scales.map((scale) => [scale.market, scale]))
   }
@@ -89,10 +95,13 @@ export class Projection {
             if (command.kind === "PutMarket") this.putMarket(words[fields]!, command.parameters)
             break
           case Event.AccountFlagged:
-            this.flags.set(words[fields]!, words[fields + 1]!)
+            this.flag(words[fields]!, words[fields + 1]!, noOperators)
             break
           case Event.AccountOpened:
-            if (words[fields + 1] === Ids.insuranceFundBorn) this.flags.set(words[fields]!, venuesOwn)
+            if (words[fields + 1] === Ids.insuranceFundBorn) this.flag(words[fields]!, venuesOwn)
+            break
+          case Event.ApiKeyIssued:
+            if (command.kind === "IssueBotKey") this.flag(words[fields + 1]!, hadBotKey)
             break
           default:
             break
@@ -101,6 +110,12 @@ export class Projection {
         this.takePosition(code, words, fields, record)
       }
     }
+  }
+
+  /** Adds flags to an account's, of which the others are kept as far as they are in a mask. */
+  private flag(account: number, flags: number, kept = -1): void {
+    this.flags.set(account, flags | (this.flags.get(account) ?? 0) & kept)
+    this.flagged.add(account)
   }
 
   /** Rows waiting to be stored, apart from changes of other rows; the caller decides how many justify a batch. */
@@ -114,8 +129,8 @@ export class Projection {
   take(): Batch {
     const rescaled = [...this.rescaled.values()]
     this.rescaled = new Map()
-    const flags = [...this.flags]
-    this.flags = new Map()
+    const flags = Array.from(this.flagged, (account) => [account, this.flags.get(account)!] as const)
+    this.flagged = new Set()
     const { candles, episodes, fills, money, notes, orders, scores, transfers } = this
     this.notes = []
     this.transfers = []

@@ -13,7 +13,7 @@ import type { Episode } from "./Episodes.js"
 import type { FillRow } from "./Fills.js"
 import { placed } from "./Money.js"
 import type { OrderRow } from "./Orders.js"
-import { type Kept, venuesOwn } from "./Projection.js"
+import { hadBotKey, type Kept, venuesOwn } from "./Projection.js"
 import type { Batch, Beginning, Place } from "./Tables.js"
 
 /** The initial rows as one batch, with their place in the journal. */
@@ -25,10 +25,13 @@ interface Seed {
 }
 
 /** The state from which a projection continues after a seed. */
-export const keptOf = ({ batch: { born, episodes, fillCount, rescaled } }: Seed): Pick<Kept, "scales" | "episodes" | "born" | "fills"> => ({
+export const keptOf = (
+  { batch: { born, episodes, fillCount, flags, rescaled } }: Seed
+): Pick<Kept, "scales" | "episodes" | "born" | "flags" | "fills"> => ({
   scales: rescaled,
   episodes,
   born,
+  flags,
   fills: fillCount
 })
 
@@ -72,8 +75,12 @@ const seedOf = ({ decider, digest, engine }: Before): Seed => {
     const { parameters: { priceScale, quantityScale } } = engine.market(market)
     return { market, priceScale, quantityScale }
   })
+  // A bot's key that was forgotten is told by nothing that is left.
+  const bots = new Set([...engine.state.identity.botKeys.keys()].map((key) => engine.state.apiKeys.account(key)))
   const flagsOf = (account: number): number =>
-    engine.accountId(account) === Ids.insuranceFundId ? venuesOwn : engine.state.standing.flagsOf(account)
+    engine.accountId(account) === Ids.insuranceFundId
+      ? venuesOwn
+      : engine.state.standing.flagsOf(account) | (bots.has(account) ? hadBotKey : 0)
   const { positions } = engine.state
   const episodes = accounts.flatMap((account) =>
     engine.positions(account).map((position): Episode => {

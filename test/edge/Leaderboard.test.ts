@@ -3,7 +3,7 @@ import { Effect, Stream } from "effect"
 import { describe, expect, test } from "vitest"
 import type { Sums } from "../../src/readmodel/Scores.js"
 import * as BoardTables from "../../src/readmodel/BoardTables.js"
-import { venuesOwn } from "../../src/readmodel/Projection.js"
+import { hadBotKey, venuesOwn } from "../../src/readmodel/Projection.js"
 import * as Histories from "../../src/readmodel/Histories.js"
 import { openAt } from "../../src/readmodel/HistoriesDatabase.js"
 import { inOne } from "../../src/readmodel/Sql.js"
@@ -82,7 +82,7 @@ describe("a board", () => {
 })
 
 describe("bots are ranked", () => {
-  const [person, bot, loadHarness, fund] = [1, 2, 3, 4]
+  const [person, bot, loadHarness, fund, keyed] = [1, 2, 3, 4, 5]
   const loader = flagBit("load_harness")
 
   /** Who is on the all-time board made from the tables: each account, and whether it is shown as a bot. */
@@ -91,13 +91,13 @@ describe("bots are ranked", () => {
       const sql = yield* openAt(":memory:")
       yield* Tables.begin(sql, environment)
       const allTime = windowKinds.indexOf("all_time")
-      const rows = [person, bot, loadHarness, fund].map((account) => ({
+      const rows = [person, bot, loadHarness, fund, keyed].map((account) => ({
         window: allTime,
         account,
         periodStartEpochMs: 0,
         ...sums(BigInt(account))
       }))
-      const flags = [[bot, flagBit("bot")], [loadHarness, loader | flagBit("bot")], [fund, venuesOwn]] as const
+      const flags = [[bot, flagBit("bot")], [loadHarness, loader | flagBit("bot")], [fund, venuesOwn], [keyed, hadBotKey]] as const
       yield* inOne(sql, BoardTables.write(sql, rows, flags))
       const histories = yield* Histories.make({
         database: { name: "a database", open: Effect.succeed(sql), setAside: Effect.void, discard: Effect.void },
@@ -120,7 +120,7 @@ describe("bots are ranked", () => {
     }).pipe(Effect.scoped, Effect.runPromise)
 
   test.each(["development", "testnet"])("and told as such in %s, beside people", async (environment) => {
-    expect(await ranked(environment)).toEqual([[bot, true], [person, false]])
+    expect(await ranked(environment)).toEqual([[keyed, true], [bot, true], [person, false]])
   })
 
   test.each(["staging", "production"])("nowhere in %s, nor counted among those who are", async (environment) => {

@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import { expect, test } from "vitest"
 import * as Ids from "../../src/domain/Ids.js"
 import { Engine } from "../../src/engine/Engine.js"
-import { nothingKept, Projection, venuesOwn } from "../../src/readmodel/Projection.js"
+import { hadBotKey, nothingKept, Projection, venuesOwn } from "../../src/readmodel/Projection.js"
 import { keptOf, seedBefore } from "../../src/readmodel/Seed.js"
 import type { Committed } from "../../src/sequencer/Feed.js"
 import { versions } from "../../src/sequencer/Versions.js"
@@ -86,7 +86,13 @@ test("orders, fills, money and flags that were remembered at the step are in the
   const resting = driver.place(pair[0], { side: 0, priceAtoms: 900, quantityAtoms: 1000 }).orderNumber
   const canceled = driver.place(pair[1], { side: 0, priceAtoms: 901, quantityAtoms: 1000 }).orderNumber
   driver.cancel(pair[1], canceled)
-  driver.send({ kind: "SetAccountFlags", idempotencyKey: "bot", ofAccount: pair[1], set: 4, clear: 0 })
+  const flagged = (idempotencyKey: string, set: number, clear: number) =>
+    driver.send({ kind: "SetAccountFlags", idempotencyKey, ofAccount: pair[1], set, clear })
+  flagged("both", 6, 0)
+  // Flags that an operator sets and clears leave it that a bot has had a key.
+  const key = { keyId: "a".repeat(20), displayPrefix: "pk_a", secretSha256: "a".repeat(64) }
+  driver.send({ kind: "IssueBotKey", idempotencyKey: "key", ofAccount: pair[1], subject: "maker", ...key })
+  flagged("one", 0, 2)
   const isPaidTwice = () => state.fundingPayments.since(0, 100).length === 4
   while (!isPaidTwice()) for (const market of markets) driver.index(market, 1000)
   // What is left over of a payment opened the insurance fund, which is never ranked, and has no flags of its own.
@@ -112,7 +118,7 @@ test("orders, fills, money and flags that were remembered at the step are in the
   )
   expect(orders.find(({ orderNumber }) => orderNumber === canceled)?.canceledAtoms).toBe(1000)
   expect(orders.find(({ orderNumber }) => orderNumber === resting)).toMatchObject({ filledAtoms: 0, canceledAtoms: 0 })
-  expect(batch.flags).toEqual([[pair[1], 4], [fund, venuesOwn]])
+  expect(batch.flags).toEqual([[pair[1], 4 | hadBotKey], [fund, venuesOwn]])
   expect(inOrder(batch.flags)).toEqual(inOrder(all.flags))
 })
 
