@@ -242,11 +242,31 @@ test("a token that is not taken is told why, and gets nothing", async () => {
   expect(venue.records).toBe(records)
 })
 
-test("an account has 64 active keys at most, its bots' among them", async () => {
+test("an account has 64 active keys at most, its bots' among them; beyond that the operator is told the bots' oldest, and can revoke them", async () => {
   const { issue, venue } = await setUp()
   const text = await token({ exp: nowSeconds + 86_400 })
-  for (let count = 0; count < 63; count++) expect((await issue(text)).httpStatus).toBe(200)
-  expect(await issue(text)).toMatchObject({ httpStatus: 429, rejectionGuard: "key_limit" })
+  const keyIds: Array<string> = []
+  for (let count = 0; count < 63; count++) {
+    venue.atEpochMs += 1
+    keyIds.push((await issue(text)).keyId)
+  }
+  const refused = (first: number, later: string) => ({
+    httpStatus: 429,
+    rejectionGuard: "key_limit",
+    safeMessage:
+      "The account has as many active API keys as it may: revoke one, or wait until one expires. Its bots' active keys, oldest first: "
+      + `${keyIds.slice(first, first + 8).join(", ")} and ${later} later ones.`
+  })
+  expect(await issue(text)).toMatchObject(refused(0, "55"))
+  const revoked = await venue.ask({
+    method: "DELETE",
+    target: `/v1/operator/api-keys/${keyIds[0]}`,
+    key: Fake.operatorToken,
+    idempotencyKey: "revocation"
+  })
+  expect(revoked.status).toBe(200)
+  expect((await issue(text)).httpStatus).toBe(200)
+  expect(await issue(text)).toMatchObject(refused(1, "55"))
   venue.atEpochMs += 7 * 86_400_000
   expect((await issue(await token({ exp: venue.atEpochMs / 1000 + 60 }))).httpStatus).toBe(200)
 })

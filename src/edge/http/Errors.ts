@@ -452,6 +452,20 @@ export const userCodeUnknownBeside = (isApproved: boolean, keyIds: ReadonlyArray
   ].join(" ")
 })
 
+/**
+ * An account has all the keys that it may have, to an operator, who can revoke any key by its id but lists none: so bots' keys, which
+ * nothing ends when their bot starts anew and gets another, are named, the oldest first.
+ */
+export const keyLimitOfBots = (keyIds: ReadonlyArray<string>): Failure => {
+  const { description } = refused(Refusal.Refusal.keyLimit)
+  const named = keyIds.slice(0, mostNamed).join(", ")
+  return {
+    description,
+    message: keyIds.length === 0 ? description.safeMessage : `${description.safeMessage} Its bots' active keys, oldest first: ${named}`
+      + (keyIds.length > mostNamed ? ` and ${keyIds.length - mostNamed} later ones.` : ".")
+  }
+}
+
 /** The agent to be denied has already fetched its key. */
 export const grantFetched = (keyId: string): Failure => ({
   description: { ...userCodeUnknown.description, name: "GrantFetched", guard: "grant_fetched" },

@@ -10,7 +10,7 @@ import type { Workload } from "../../identity/WorkloadIdentity.js"
 import { botKeyMs } from "../../operations/identity/IssueBotKey.js"
 import { scopeNames } from "../../operations/identity/KeyGrant.js"
 import { Operation } from "../../operations/Operations.js"
-import { Scope } from "../identity/ApiKeyRecord.js"
+import { record, Scope } from "../identity/ApiKeyRecord.js"
 import type { Services } from "../http/Call.js"
 import * as Errors from "../http/Errors.js"
 import { fail } from "../http/Executor.js"
@@ -58,6 +58,14 @@ const proven = ({ identity: { workloads }, now }: Services, token: string, isDec
     KeysUnavailable: () => fail(Errors.workloadKeysUnavailable)
   })
 
+/** The account's active keys of bots, oldest first. */
+const botKeysOf = (services: Services, account: number): ReadonlyArray<string> =>
+  services.state.apiKeys(account, Number.POSITIVE_INFINITY)
+    .map((key) => record(services, key))
+    .filter(({ principalKind, state }) => principalKind === "bot" && state === "active")
+    .map(({ keyId }) => keyId)
+    .toReversed()
+
 export const issueBotKey = Route.effect({
   tag: "operator",
   access: "operator",
@@ -80,9 +88,9 @@ export const issueBotKey = Route.effect({
       const issuing = command("IssueBotKey", Operation.issueBotKey, headers, { token }, { ofAccount, ...drawn, subject })
       // An earlier decision is answered from memory and not submitted again: if the key were forgotten meanwhile, an expired token
       // would obtain a new one.
-      const { atEpochMs, entries: [entry], sequence } = yield* decided === undefined
-        ? Submission.submitted(services, issuing)
-        : Submission.toldAgain(decided)
+      const coming = decided === undefined ? Submission.submitted(services, issuing) : Submission.toldAgain(decided)
+      const { atEpochMs, entries: [entry], sequence } = yield* Effect.mapError(coming, (failure) =>
+        failure.description.guard === "key_limit" ? { ...failure, ...Errors.keyLimitOfBots(botKeysOf(services, ofAccount)) } : failure)
       assert(entry?._tag === "KeyIssued", "issuing a bot's key comes to a key")
       // For a repeated request this is the key of the first.
       const key = state.apiKey(entry.apiKey)
