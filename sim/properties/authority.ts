@@ -175,7 +175,10 @@ const isForAnyone = (target: string): boolean => {
  * Checks that a read tells nothing from after the end of its credential, however long it waited: it names no record from the one on that
  * ended it. What was read before then may be on its way for long.
  */
-const isBeforeItsEnd = ({ byDigest }: State, { answer: { json, status, text }, call: { client, method, target, token } }: Answered): Verdict => {
+const isBeforeItsEnd = (
+  { byDigest }: State,
+  { answer: { json, status, text }, call: { client, method, target, token } }: Answered
+): Verdict => {
   if (method !== "GET" || status !== 200 || token === "" || isForAnyone(target)) return holds
   const endedBy = byDigest.get(Identity.sha256(token, "hex"))?.endedBy
   if (endedBy === undefined || latestNamed(json) < endedBy) return holds

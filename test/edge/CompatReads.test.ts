@@ -150,7 +150,7 @@ test("a listing of orders that the venue forgets while it looks is made of its h
   expect((await ask()).status).toBe(200)
   const asked = ask()
   expect(venue.engine.hasForgotten(alice.account, "")).toBe(false)
-  venue.atEpochMs += 31 * 86_400_000
+  venue.atEpochMs += 29 * 86_400_000
   // Each record forgets a limited number of orders.
   for (let count = 0; count < 5; count++) {
     venue.send({ kind: "SetIndexPrice", idempotencyKey: "", market: 0, priceAtoms: 1_000, sourceEpochMs: venue.atEpochMs })

@@ -114,7 +114,10 @@ test("a batch for which the disk has no room until half of it is written is writ
     expect(failed).toMatchObject({ cause: { code: "SQLITE_FULL" } })
     yield* sql.unsafe("PRAGMA max_page_count = 1000000")
     yield* Tables.write(sql, placeAt(1), next, placeAt(2), false)
-    expect(yield* sql.unsafe("SELECT count(*) AS orders, sum(filled_notional) AS filled FROM orders")).toEqual([{ orders: 600, filled: 2_100 }])
+    expect(yield* sql.unsafe("SELECT count(*) AS orders, sum(filled_notional) AS filled FROM orders")).toEqual([{
+      orders: 600,
+      filled: 2_100
+    }])
   })))
 })
 
@@ -229,7 +232,9 @@ test("histories whose disk can only be read stay open and are read, and have all
   await until(() => whole.standing()?.sequence === lastOf(world))
   const [some, all] = files.map((file) => {
     const database = new SqliteDatabase(file, { readonly: true })
-    const rows = ["orders", "fill", "episode", "candle"].map((table) => database.prepare(`SELECT * FROM ${table} ORDER BY 1, 2, 3, 4`).all())
+    const rows = ["orders", "fill", "episode", "candle"].map((table) =>
+      database.prepare(`SELECT * FROM ${table} ORDER BY 1, 2, 3, 4`).all()
+    )
     database.close()
     return rows
   })
