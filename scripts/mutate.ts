@@ -56,13 +56,13 @@ const progressOf = (title: string): { readonly at: Progress; readonly end: () =>
 
 /** One run of the tool: the request, the known verdicts, and the lanes where processes run. */
 class Run {
-  readonly lanes: ReadonlyArray<Lane>
+  private made: ReadonlyArray<Lane> = []
   readonly state: State
   readonly chosen: ReadonlyArray<Seeds.Batch>
   readonly equivalent: ReadonlySet<Sites.Site>
 
   constructor(readonly settings: Settings.Settings, modules: ReadonlyArray<Sites.Module>, chosen: ReadonlyArray<Seeds.Batch>) {
-    const { jobs, profile, scenarios, seeds, state, steps } = settings
+    const { profile, scenarios, seeds, state, steps } = settings
     const of = fingerprint(root, ["dist/src", "dist/sim", ...judging], [profile, String(steps), ...seeds, ...scenarios])
     const withTests = fingerprint(root, ["dist/src", "dist/sim", "dist/test", ...judging], [])
     this.state = new State(state, { seeds: of, tests: withTests })
@@ -70,11 +70,20 @@ class Run {
     if (this.state.dropped > 0) print(`${this.state.dropped} verdicts of another state of the code were dropped`)
     this.chosen = chosen
     this.equivalent = Equivalent.sitesOf(modules, Equivalent.read(root))
-    this.lanes = Array.from({ length: jobs }, () => new Lane(root))
+  }
+
+  /** Made for the first that is to be judged: each copies the compiled venue, which a run that knows all verdicts does without. */
+  get lanes(): ReadonlyArray<Lane> {
+    if (this.made.length === 0) this.made = Array.from({ length: this.settings.jobs }, () => new Lane(root))
+    return this.made
   }
 
   stop(): void {
-    for (const lane of this.lanes) lane.stop()
+    for (const lane of this.made) lane.stop()
+  }
+
+  remove(): void {
+    for (const lane of this.made) lane.remove()
   }
 
   async judge(): Promise<void> {
@@ -171,7 +180,7 @@ const finish = async (run: Run): Promise<void> => {
     clearTimeout(limit)
     process.off("SIGINT", interrupted).off("SIGTERM", interrupted)
     run.stop()
-    for (const lane of run.lanes) lane.remove()
+    run.remove()
   }
 }
 

@@ -13,6 +13,7 @@ import * as Settings from "../../../scripts/mutate/Settings.js"
 import * as Sites from "../../../scripts/mutate/Sites.js"
 import { fingerprint, State, type Verdict } from "../../../scripts/mutate/State.js"
 import { nameOfScenario } from "../../../scripts/mutate/Task.js"
+import { few } from "../../Depth.js"
 
 const root = path.resolve(import.meta.dirname, "../../../..")
 
@@ -162,8 +163,10 @@ describe("what is chosen", () => {
   test("every compiled module of the five folders is still a module once planted", () => {
     const modules = Sites.modulesUnder(root, Sites.folders)
     expect(modules.length).toBeGreaterThan(100)
-    for (const { sites, text } of modules) {
-      for (const mode of ["switched", "recording"] as const) {
+    // The two differ in what a switch is asked, which is the same everywhere: each module shows it of one of them.
+    const modes = ["switched", "recording"] as const
+    for (const [index, { sites, text }] of modules.entries()) {
+      for (const mode of modes.filter((_, at) => at % few(2, 1) === index % few(2, 1))) {
         acorn.parse(Planting.plant(text, sites, mode), { ecmaVersion: "latest", sourceType: "module" })
       }
     }
@@ -286,9 +289,10 @@ describe("the report", () => {
 })
 
 test("the whole tool judges a sample, keeps it, and has nothing left to do the second time", () => {
-  // A short run under the calmest profile, in which there is one trade, and a scenario: of these mutants each kills some.
-  const words = ["--only", "src/engine/Positions.ts", "--sample", "4", "--seed", "9:25", "--profile", "calm", "--jobs", "1", "--scenarios",
-    "minute-of-deleveragings"]
+  // A short run under the calmest profile, in which there is one trade, and a scenario. The draw gives one mutant that the run kills, one
+  // that the scenario kills, and one that neither reaches.
+  const words = ["--only", "src/engine/Positions.ts", "--sample", "3", "--draw", "1664080", "--seed", "9:25", "--profile", "calm", "--jobs",
+    "1", "--scenarios", "takeover-beyond-the-fund"]
   const run = (json: string): readonly [output: string, written: Report.Summary & { readonly survivors: ReadonlyArray<unknown> }] => {
     const { status, stderr, stdout } = spawnSync(
       process.execPath,
@@ -300,12 +304,12 @@ test("the whole tool judges a sample, keeps it, and has nothing left to do the s
     return [stdout, JSON.parse(fs.readFileSync(path.join(folder, json), "utf8"))]
   }
   const [, first] = run("first.json")
-  expect(first.all).toMatchObject({ mutants: 4, counted: 4 })
-  expect(first.all.killedBySeeds + first.all.killedByScenarios + first.survivors.length).toBe(4)
+  expect(first.all).toMatchObject({ mutants: 3, counted: 3 })
+  expect(first.all.killedBySeeds + first.all.killedByScenarios + first.survivors.length).toBe(3)
   expect(first.all.killedByScenarios).toBeGreaterThan(0)
   expect(first.all.killedBySeeds).toBeGreaterThan(0)
   expect(first.survivors.length).toBeGreaterThan(0)
   const [output, second] = run("second.json")
-  expect(output).toContain("4 verdicts are known")
+  expect(output).toContain("3 verdicts are known")
   expect(second).toEqual(first)
 })
