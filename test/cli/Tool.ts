@@ -17,6 +17,9 @@ export interface Line {
 
 const mostBytes = 1 << 26
 
+/** Ends what hangs: a venue, say, that starts where it is to refuse that. */
+const mostMs = 240_000
+
 /** As whom a process runs, where not as its parent. */
 interface User {
   readonly uid?: number
@@ -31,7 +34,7 @@ export const run = (
   user: User = {}
 ): Promise<Result> =>
   new Promise((resolve, reject) => {
-    const options = { ...user, env: { ...process.env, ...environment }, maxBuffer: mostBytes }
+    const options = { ...user, env: { ...process.env, ...environment }, maxBuffer: mostBytes, timeout: mostMs }
     execFile(process.execPath, [program, ...args], options, (error, stdout, stderr) => {
       const code = error === null ? 0 : error.code
       if (typeof code === "number") resolve({ code, stdout, stderr })
