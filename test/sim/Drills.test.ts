@@ -14,6 +14,7 @@ const played = () => {
   const request = { seed: "9", profile: "calm", steps: 20 } as const
   Simulation.run({
     ...request,
+    unproven: true,
     listen: (_, seen) => {
       if (seen._tag === "Committed") records.push(seen.record)
     }

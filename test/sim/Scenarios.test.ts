@@ -1,10 +1,9 @@
 /** How scenarios are played. `npm test` plays all of them, beside the fixed seeds. */
-import { spawnSync } from "node:child_process"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
-import { describe, expect, test } from "vitest"
-import { flags } from "../../sim/report/Memory.js"
+import { beforeAll, describe, expect, test } from "vitest"
 import * as Scenarios from "../../sim/scenarios/All.js"
+import { line, type Result, runAll } from "../cli/Tool.js"
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../..")
 
@@ -31,8 +30,18 @@ describe("a scenario", () => {
 })
 
 describe("the command line", () => {
-  const sim = (...words: ReadonlyArray<string>) =>
-    spawnSync(process.execPath, [...flags, path.join(root, "dist/sim/main.js"), ...words], { encoding: "utf8" })
+  // One process for all: loading the simulator takes longer than most of what they ask for.
+  const seed = String(Scenarios.scenarios.findIndex(({ name }) => name === "index-price-of-zero"))
+  const asked = {
+    played: ["--scenario", "sold-by-a-friend", "--kept-marks"],
+    behind: ["--seed", seed, "--profile", "calm", "--steps", "250", "--quiet"],
+    other: ["--replay", path.join(root, "fixtures/bugs/kept-sums-add-up-715.bundle")]
+  }
+  let told: Record<keyof typeof asked, Result>
+  beforeAll(async () => {
+    const results = await runAll(Object.values(asked).map((words) => line("dist/sim/main.js", words)))
+    told = Object.fromEntries(Object.keys(asked).map((name, at) => [name, results[at]!])) as typeof told
+  })
 
   test("fails where one does not end as it must, nothing trades in it, or a kept mark is lost", () => {
     const report = Scenarios.play(Scenarios.named("sold-by-a-friend")![0]!, { unproven: true })
@@ -40,19 +49,18 @@ describe("the command line", () => {
     expect(Scenarios.failureOf({ ...report, fills: 0 })?.what).toBe("nothing trades in it")
     const failure = { kind: "safety", invariant: "", properties: ["one"], step: 1, what: "one is 1", atMs: 1, unproven: true } as const
     expect(Scenarios.failureOf({ ...report, failure })).toBe(failure)
-    const played = sim("--scenario", "sold-by-a-friend", "--kept-marks")
-    expect([played.status, played.stdout.split(":")[0]]).toEqual([131, "scenario sold-by-a-friend ok"])
+    const { played } = told
+    expect([played.code, played.stdout.split(":")[0]]).toEqual([131, "scenario sold-by-a-friend ok"])
   })
 
   test("plays one behind a long run", () => {
-    const seed = String(Scenarios.scenarios.findIndex(({ name }) => name === "index-price-of-zero"))
-    const { status, stdout } = sim("--seed", seed, "--profile", "calm", "--steps", "250", "--quiet")
-    expect([status, stdout]).toEqual([0, expect.stringMatching(/ ok: .*, then scenario index-price-of-zero ok$/m)])
+    const { code, stdout } = told.behind
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/ ok: .*, then scenario index-price-of-zero ok$/m)])
   })
 
   test("tells in one line what is no kept failure", () => {
-    const other = sim("--replay", path.join(root, "fixtures/bugs/kept-sums-add-up-715.bundle"))
-    expect([other.status, other.stderr, other.stdout.split("\n").length]).toEqual([64, "", 2])
+    const { other } = told
+    expect([other.code, other.stderr, other.stdout.split("\n").length]).toEqual([64, "", 2])
     expect(other.stdout).toContain("is no kept failure: ")
   })
 })
