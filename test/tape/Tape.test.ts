@@ -39,11 +39,6 @@ const options = (venue: VenueProcess, files: ReadonlyArray<string>): Run.Options
   observe: () => {}
 })
 
-const verify = async (dataDir: string): Promise<void> => {
-  const replay = await run("dist/tools/replay.js", ["--data", dataDir, "--verify"])
-  expect(replay.code, replay.stdout + replay.stderr).toBe(0)
-}
-
 /** Directories whose journals are verified by one process behind all the tests. */
 const left: Array<string> = []
 
@@ -76,7 +71,7 @@ const playedOnOne = async () => {
   const whole = await Run.run(options(venue, [tape.perpetual, tape.spot]))
   const book = await bookOf(venue)
   const again = await Run.run(options(venue, [tape.perpetual, tape.spot]))
-  const indexless = keep(Synthetic.captures(4, 36))
+  const indexless = keep(Synthetic.captures(4, 32))
   const limited = await Run.run({ ...options(venue, [indexless.perpetual]), limitSeconds: 1, speed: 10 })
   const { report: disturbed, status } = await playedBesideAnother(venue)
   return { tape, dataDir: venue.dataDir, whole, book, again, indexless, limited, disturbed, status, exit: await venue.stop() }
@@ -101,7 +96,7 @@ describe("a made-up tape", () => {
   const onOneVenue = () => known.played ??= playedOnOne()
 
   it("is played by the command on a venue of its own, whose journal then verifies", async () => {
-    const tape = keep(Synthetic.captures(1, 45))
+    const tape = keep(Synthetic.captures(1, 24))
     const dataDir = path.join(tape.folder, "data")
     const json = path.join(tape.folder, "report.json")
     const command = await run("dist/scripts/tape.js", [tape.perpetual, tape.spot, "--spawn", dataDir, "--takers", "3", "--json", json])
@@ -121,7 +116,7 @@ describe("a made-up tape", () => {
     )
     expect(report.touch.beforeNextStep.reasons["the recording moved on since the book step"] ?? 0).toBe(0)
     expect(report.touch.beforeNextStep.reasons["a taker filled the level since the book step"]).toBeGreaterThan(0)
-    await verify(dataDir)
+    left.push(dataDir)
   })
 
   it("can be played again on the same venue, and leaves nothing open", async () => {
@@ -186,7 +181,7 @@ describe("a made-up tape", () => {
 
 describe("a tape with leverage", () => {
   it("liquidates takers as its market falls, and every sum is exact", async () => {
-    const tape = keep(Synthetic.captures(7, 100, -13))
+    const tape = keep(Synthetic.captures(7, 60, -22))
     const venue = await VenueProcess.start(path.join(tape.folder, "data"), settings)
     // Slowly enough for the mark, which is made once a second, to follow the fall.
     const report = await Run.run({
