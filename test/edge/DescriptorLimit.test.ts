@@ -29,7 +29,8 @@ const intoNextSegment = async (port: number, operatorToken: string, directory: s
     orderType: "limit",
     price: "10.0",
     quantity: "0.010",
-    clientOrderId: name.padEnd(36, "-")
+    // As long as possible, to fill the journal quickly.
+    clientOrderId: name.padEnd(64, "-")
   })
   const segments = (): number => fs.readdirSync(path.join(directory, "journal")).filter((name) => name.endsWith(".seg")).length
   for (let batch = 0; segments() < 2; batch++) {
