@@ -299,7 +299,8 @@ const windowEnds = (window: string, atEpochMs: number): number => {
 }
 
 /** An account's sums of all that happened from a time on, up to a record. */
-export const sumsOf = ({ history: { changes }, published: { steps } }: NaiveVenue, account: number, from: number, sequence: number) => {
+export const sumsOf = (model: NaiveVenue, account: number, from: number, sequence: number) => {
+  const { accounts, history: { changes }, published: { steps } } = model
   let [realized, fees, funding, closed, fills] = [0n, 0n, 0n, 0n, 0]
   for (const each of changes) {
     if (each.account !== account || each.sequence > sequence || each.atEpochMs < from) continue
@@ -314,6 +315,9 @@ export const sumsOf = ({ history: { changes }, published: { steps } }: NaiveVenu
     const part = sizeOf(each.held) < size ? sizeOf(each.held) : size
     closed += each.notional * part / size
     realized += each.realizedPnl
+  }
+  for (const { amount, atEpochMs, cause, sequence: at } of accounts[account]!.ledger) {
+    if (cause === "takeover_difference" && at <= sequence && atEpochMs >= from) realized += amount
   }
   for (const { account: of, atEpochMs, fee, sequence: at } of steps) if (of === account && at <= sequence && atEpochMs >= from) fees += fee
   return { realized, fees, funding, closed, fills, score: realized - fees - funding }

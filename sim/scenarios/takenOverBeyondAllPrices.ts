@@ -1,9 +1,8 @@
 /**
  * Accounts owe so much for one market that the bankruptcy price of what they hold in another one is none that anybody could trade at: a
  * short's is below zero, a long's above the highest of its market. So is that of a short with something left, where the mark is near the
- * highest price. A fund that shrinks from such a price leaves those who happen to stand
- * on the other side to sell at less than nothing, however rich it is; one that pays it without counting ends with less than it needs for
- * what it holds.
+ * highest price. A fund that shrinks from such a price leaves those who happen to stand on the other side to sell at less than nothing,
+ * however rich it is; one that pays it without counting ends with less than it needs for what it holds.
  *
  * What has to hold: the fund takes such a position over like any other, as much as leaves it its initial margin once it has paid. The
  * position passes at the nearest price of its market, and the rest of what it costs as money, with a cause of its own in the ledgers of
@@ -17,6 +16,9 @@ import type { Somebody, Stage } from "./Stage.js"
 
 const stepsOf = (stage: Stage, market: Parameters): ReadonlyArray<string> =>
   stage.steps(market).map(({ filledQuantity, price, step }) => [step, filledQuantity, price].join(" "))
+
+/** A leaderboard is made anew within this time, s. */
+const boardSeconds = 62
 
 /** What an account's ledger says of a market: causes with USDC, oldest first. */
 const ledgerOf = (stage: Stage, who: Somebody, { marketId }: Parameters): ReadonlyArray<string> =>
@@ -113,6 +115,15 @@ const beyondTheCeiling = (stage: Stage, rich: Somebody, fallen: Parameters): voi
   stage.is("what moved the fund at 1,070", movedIn(stage, ceiling), ["200.000000 -10.0"])
 }
 
+/** Everybody who was ruined has lost what he had brought, and a board says so, wherever his positions passed. */
+const areRankedByWhatTheyLost = (stage: Stage): void => {
+  stage.waitAlone(boardSeconds)
+  const board = stage.public("getLeaderboard", "/v1/leaderboard?window=all_time")["entries"] as ReadonlyArray<Json>
+  const scores = board.map(({ scoreAtoms }) => Number(scoreAtoms) / 1e6)
+  const brought = [600, 1_200, 12_375]
+  stage.is("how many lost all that they had brought", brought.map((usdc) => scores.filter((score) => score === -usdc).length), [3, 1, 3])
+}
+
 export const takenOverBeyondAllPrices: Scenario = {
   name: "taken-over-beyond-all-prices",
   what: "bankruptcy prices below zero and above the highest of a market, for a fund that carries all, a part, and nothing",
@@ -121,6 +132,7 @@ export const takenOverBeyondAllPrices: Scenario = {
     const rich = stage.one("rich", 1_000_000)
     belowAnyPrice(stage, rich)
     beyondTheCeiling(stage, rich, aboveAnyPrice(stage, rich))
+    areRankedByWhatTheyLost(stage)
     stage.audit()
   }
 }

@@ -209,6 +209,9 @@ export class Projection {
         return causes.settled()
       case Event.LiquidationFeePaid:
         return scores.add(word(0), atEpochMs, { feesPaidAtoms: BigInt(word(2)) })
+      case Event.TakeoverDifferencePaid:
+        // The price at which the position passed is only as far out as the market allows: what was lost with it is both together.
+        return scores.add(word(0), atEpochMs, { realizedPnlAtoms: BigInt(word(2)) })
       case Event.FundingPaid:
         scores.add(word(0), atEpochMs, { fundingPaidAtoms: BigInt(word(2)) })
         return episodes.pay(word(0), word(1), word(2), sequence)
