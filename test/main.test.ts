@@ -13,7 +13,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { versions } from "../src/sequencer/Versions.js"
 import { Driver, parameters } from "./engine/drive.js"
 import * as Recorded from "./cli/Recorded.js"
-import { line, type Line, type Result, runAll } from "./cli/Tool.js"
+import { gathering, line, type Line, type Result, runAll } from "./cli/Tool.js"
 import { fewRows } from "./FewRows.js"
 import { ofLedger } from "./LedgerSettings.js"
 import * as Newer from "./journal/Newer.js"
@@ -38,17 +38,10 @@ const start = (env: Readonly<Record<string, string>>) => {
  * Lines of programs, nearly all starts that are refused, one after another in one process; the tests below ask for what came of theirs. That
  * the venue's own process, as it is served, ends with such a code is shown by those tests that start it.
  */
-const asked: Array<Line> = []
-const came: { results?: ReadonlyArray<Result> } = {}
-const asking = (each: Line): () => Result => {
-  const at = asked.push(each) - 1
-  return () => came.results![at]!
-}
+const { asking, run } = gathering()
+beforeAll(run)
 const lineOf = (program: string, env: Readonly<Record<string, string>>): Line => line(program, [], { ...few, DATA_DIR: directory, ...env })
 const refused = (env: Readonly<Record<string, string>>): () => Result => asking(lineOf("dist/src/main.js", env))
-beforeAll(async () => {
-  came.results = await runAll(asked)
-})
 
 /** A data directory with something in it. */
 const directoryWith = (name: string, file: string, text: string): string => {

@@ -52,6 +52,21 @@ export const runAll = async (lines: ReadonlyArray<Line>, user: User = {}): Promi
   return JSON.parse(stdout) as ReadonlyArray<Result>
 }
 
+/** Lines that are asked for while tests are declared, and run all in one process before the first of these. */
+export const gathering = (): { readonly asking: (each: Line) => () => Result; readonly run: () => Promise<void> } => {
+  const asked: Array<Line> = []
+  let results: ReadonlyArray<Result> = []
+  return {
+    asking: (each) => {
+      const at = asked.push(each) - 1
+      return () => results[at]!
+    },
+    run: async () => {
+      results = await runAll(asked)
+    }
+  }
+}
+
 /** A command line of a tool. */
 export const line = (program: string, args: ReadonlyArray<string>, environment: Line["environment"] = {}): Line => ({
   program,

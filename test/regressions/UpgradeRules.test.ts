@@ -23,7 +23,10 @@ const directory = fs.mkdtempSync(path.join(os.tmpdir(), "upgrade-"))
 afterAll(() => fs.rmSync(directory, { recursive: true }))
 
 /** Directories that were taken over, with the last record before that; one process verifies all of them behind the other tests. */
-const left = new Map<string, number>()
+const left = (() => {
+  const all: Array<readonly [data: string, takenOverAt: number]> = []
+  return { add: (data: string, takenOverAt: number): void => void all.push([data, takenOverAt]), all: () => all }
+})()
 
 describe.each([[2, "0.2.0"], [3, "0.3.0"], [4, "0.4.0"], [5, "0.5.0"], [6, "0.6.0"], [7, "0.7.0"]] as const)("a directory of rules %i",
   (rules, program) => {
@@ -111,7 +114,7 @@ describe.each([[2, "0.2.0"], [3, "0.3.0"], [4, "0.4.0"], [5, "0.5.0"], [6, "0.6.
 
       const data = path.join(directory, `rules-${rules}`)
       Kept.writeOut(disk, data)
-      left.set(data, takenOverAt)
+      left.add(data, takenOverAt)
     })
 
     /** From rules 6 on the markets file had a market with sessions. */
@@ -155,9 +158,9 @@ describe.each([[2, "0.2.0"], [3, "0.3.0"], [4, "0.4.0"], [5, "0.5.0"], [6, "0.6.
   })
 
 test("replay verifies every directory that was taken over, and says what is before", async () => {
-  expect(left.size).toBe(6)
-  const results = await runAll([...left.keys()].map((data) => line("dist/tools/replay.js", ["--data", data, "--verify"])))
-  for (const [at, takenOverAt] of [...left.values()].entries()) {
+  expect(left.all()).toHaveLength(6)
+  const results = await runAll(left.all().map(([data]) => line("dist/tools/replay.js", ["--data", data, "--verify"])))
+  for (const [at, [, takenOverAt]] of left.all().entries()) {
     const { code, stderr, stdout } = results[at]!
     expect([stderr, code]).toEqual(["", 0])
     expect(stdout).toContain(`sequences 1 to ${takenOverAt} are verified by their chain: an earlier version decided them`)

@@ -60,9 +60,10 @@ const Leaderboard = Schema.Struct({
   identifier: "Leaderboard",
   description:
     "Made every 60 s and never changed; a cursor goes on in the board that it came with, for ten minutes. The best 1,000 are told, "
-    + "the histogram is of all. A score is what was realised, with what is paid beside a takeover, less fees and funding. `feesPaidAtoms` has the fees of liquidations, which "
-    + "`feesPaid` of positions and their history leaves out. Accounts that neither traded nor closed anything in "
-    + "the window are left out. Where `completeSinceEpochMs` is there, scores have only what came later in the window."
+    + "the histogram is of all. A score is what was realised, with what is paid beside a takeover, less fees and funding. "
+    + "`feesPaidAtoms` has the fees of liquidations, which `feesPaid` of positions and their history leaves out. Accounts that neither "
+    + "traded nor closed anything in the window are left out. Where `completeSinceEpochMs` is there, scores have only what came later in "
+    + "the window."
 })
 
 /** The name under which others see an account: its chosen handle, or a pseudonym that cannot be traced to it. */

@@ -96,8 +96,7 @@ export const markets: Said = {
   fundingRateE9: "What a position pays of its notional for the interval, in 10^-9; positive: longs pay.",
   predictedFundingRateE9: "The same of the running interval so far, in 10^-9; 0 where nothing will be paid for it.",
   fundingRate8hE9: "The same per 8 hours, in 10^-9.",
-  nextFundingTimeEpochMs:
-    "When funding is paid next, in milliseconds since the Unix epoch: as an interval ends in an open session; "
+  nextFundingTimeEpochMs: "When funding is paid next, in milliseconds since the Unix epoch: as an interval ends in an open session; "
     + "0 where none is known, and in a delisted market.",
   fundingIntervalMs: "How long an interval of funding is, in milliseconds.",
   intervalMs: "How long the interval was, in milliseconds.",
