@@ -1,6 +1,7 @@
 /**
  * `npm run signer -- --port N --data DIR`: the signer in a process of its own, which alone holds the parties' keys and signs what their
- * owners have approved. Its settings are environment variables; the README lists them.
+ * owners have approved. Its settings are environment variables; the README lists them. With `--give-treasury` it only has the treasury be
+ * another venue's.
  *
  * Exit codes: 0 stopped as requested; 1 it cannot listen; 2 the keys cannot be opened; 3 the command line or a setting is wrong.
  */
@@ -9,7 +10,9 @@ import * as CliOptions from "@effect/cli/Options"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Runtime from "effect/Runtime"
+import * as Schema from "effect/Schema"
 import { type Application, Listener } from "../edge/http/Listener.js"
 import * as NodeListener from "../edge/http/NodeListener.js"
 import * as NodeTls from "../edge/http/NodeTls.js"
@@ -19,6 +22,7 @@ import * as NodeLog from "../observe/NodeLog.js"
 import * as NodeKeyStore from "../signer/NodeKeyStore.js"
 import { PartySigner } from "../signer/PartySigner.js"
 import { mostBodyBytes } from "../signer/Protocol.js"
+import { Claim } from "../signer/Requests.js"
 import * as Signer from "../signer/Signer.js"
 import * as SignerApplication from "../signer/SignerApplication.js"
 import { inWords } from "../SettingTexts.js"
@@ -37,8 +41,14 @@ const mostConnections = 64
 const options = {
   host: CliOptions.text("host").pipe(CliOptions.withDescription("Where it listens"), CliOptions.withDefault("127.0.0.1")),
   port: CliOptions.integer("port").pipe(CliOptions.withDescription("The port; 0 takes a free one"), CliOptions.withDefault(8090)),
-  data: CliOptions.text("data").pipe(CliOptions.withDescription("The directory of its keys"), CliOptions.withDefault("./signer-data"))
+  data: CliOptions.text("data").pipe(CliOptions.withDescription("The directory of its keys"), CliOptions.withDefault("./signer-data")),
+  giveTreasury: CliOptions.text("give-treasury").pipe(
+    CliOptions.withDescription("Only gives the treasury to the venue of this digest, which its refusal tells, and ends"),
+    CliOptions.optional
+  )
 }
+
+const isClaim = Schema.is(Claim)
 
 const isLoopback = (host: string): boolean => host === "localhost" || host === "::1" || host.startsWith("127.")
 
@@ -58,16 +68,21 @@ const applicationOf = (
   misframed
 })
 
-const command = Cli.make("signer", options, ({ data, host, port }) =>
+const command = Cli.make("signer", options, ({ data, giveTreasury, host, port }) =>
   Effect.gen(function*() {
     if (port < 0 || port > 65_535) return yield* usage(`--port is ${port}: it must be a whole number from 0 to 65535`)
+    if (Option.isSome(giveTreasury) && !isClaim({ venue: giveTreasury.value })) {
+      return yield* usage("--give-treasury takes the 64 hexadecimal digits that the signer refused the venue by")
+    }
     const { isEnvironmentSet, secret, signer, tls, token } = yield* processConfig
+    const store = NodeKeyStore.layer({ directory: data, secret, environment: signer.custody.environment, isEnvironmentSet })
+    const kept = Layer.merge(store, NodePasskeyVerifier.layer)
+    if (Option.isSome(giveTreasury)) return yield* Effect.provide(Signer.giveTreasury(signer, { venue: giveTreasury.value }), kept)
     if (tls === undefined && !isLoopback(host)) {
       return yield* usage("to listen beyond this machine it needs TLS_CERT and TLS_KEY: its token would be read on the way")
     }
     const served = tls === undefined ? undefined : yield* NodeTls.load(tls.certFile, tls.keyFile)
-    const store = NodeKeyStore.layer({ directory: data, secret, environment: signer.custody.environment, isEnvironmentSet })
-    const keys = Signer.layer(signer).pipe(Layer.provide(Layer.merge(store, NodePasskeyVerifier.layer)))
+    const keys = Signer.layer(signer).pipe(Layer.provide(kept))
     const listener = NodeListener.layer({
       ...NodeListener.defaults,
       host,
@@ -94,6 +109,8 @@ const command = Cli.make("signer", options, ({ data, host, port }) =>
         const remedy = isOfAnother.test(code) ? toldUnusable(data, ["."], "signer") : undefined
         return new Ended({ code: unreadableCode, text: remedy === undefined ? message : `${message}: ${remedy}` })
       },
+      SignerRefused: ({ message }) => new Ended({ code: unreadableCode, text: message }),
+      SignerUnavailable: ({ message }) => new Ended({ code: unreadableCode, text: message }),
       ListenError: ({ message }) => new Ended({ code: cannotListenCode, text: message })
     })
   )).pipe(Cli.withDescription("The signer of parties' transactions, as a process of its own."))

@@ -94,6 +94,16 @@ export const ofKnown = <A>(request: Effect.Effect<A, SignerError>): Effect.Effec
       })
       : ofSigner(error))
 
+/** A claim of the treasury: a signer that refuses it is in order, and another venue's. */
+const ofClaim = (claim: Effect.Effect<void, SignerError>): Effect.Effect<void, Unreachable> =>
+  Effect.mapError(claim, (error) =>
+    error._tag === "SignerRefused"
+      ? new Unreachable({
+        whom: "signer",
+        detail: `it is another venue's: give this venue a signer of its own, or have that one give it its treasury: ${error.message}`
+      })
+      : ofSigner(error))
+
 /**
  * The treasury's key. A venue whose accounts have parties had a treasury before them and accepts no other: the results of the old
  * one's steps would be searched for in vain under a new one, and amounts already paid would be returned.
@@ -105,7 +115,7 @@ const treasuryKeyOf = ({ reads, signer }: Pick<Parts, "reads" | "signer">) =>
 export const bind = ({ ledger, reads, setting, signer, venue }: Parts): Effect.Effect<Bound, Unreachable> =>
   Effect.gen(function*() {
     const { keyId: treasuryKeyId, publicKey } = yield* treasuryKeyOf({ reads, signer })
-    yield* ofKnown(signer.claim({ venue: yield* venue }))
+    yield* ofClaim(signer.claim({ venue: yield* venue }))
     const participantId = yield* Effect.mapError(ledger.participantId, ofLedger)
     const allocated = Effect.map(
       ledger.allocateParty(publicKey, treasuryHint, (multiHash, topologyTransactions) =>

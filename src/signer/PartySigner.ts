@@ -78,7 +78,7 @@ export class PartySigner extends Context.Tag("venue/signer/PartySigner")<PartySi
   readonly treasuryKey: Effect.Effect<PartyKey, SignerError>
   /** The treasury's key if it exists; `unknown_key` where it was never created, or is lost. */
   readonly knownTreasuryKey: Effect.Effect<PartyKey, SignerError>
-  /** Has the treasury be this venue's for good; refused where it is another's. */
+  /** Has the treasury be this venue's until whoever runs the signer gives it to another; refused where it is another's. */
   readonly claim: (request: Claim) => Effect.Effect<void, SignerError>
   /** What the signer holds for an account; `unknown_key` where that is nothing. */
   readonly accountKeys: (accountId: string) => Effect.Effect<AccountKeys, SignerError>

@@ -53,6 +53,9 @@ const withoutTreasury = "it holds no key of the treasury"
 
 const refuse = (reason: RefusalReason, detail: string) => Effect.fail(new SignerRefused({ reason, detail }))
 
+/** What a log tells of a venue: enough of its digest to know it by. */
+const shortOf = (venue: string): string => venue.slice(0, 16)
+
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
 
 /** Digest of what a passkey signed. The signature itself is left out, since a passkey can sign the same thing more than once. */
@@ -180,10 +183,23 @@ class Signer {
   claim({ venue }: Claim): Effect.Effect<void, SignerError> {
     const { treasury } = this
     if (treasury === undefined) return refuse("unknown_key", withoutTreasury)
-    if (treasury.venue === undefined) return this.writeTreasury({ ...treasury, venue })
+    if (treasury.venue === undefined) return this.give(treasury, venue)
     return treasury.venue === venue
       ? Effect.void
-      : refuse("unknown_key", "its treasury is another venue's: each venue needs a signer of its own")
+      : refuse("unknown_key", `its treasury is another venue's, ${shortOf(treasury.venue)}, and who asks is ${venue}`)
+  }
+
+  /** Has the treasury be that venue's, whosever it was. */
+  reassign({ venue }: Claim): Effect.Effect<void, SignerRefused | SignerUnavailable> {
+    return this.treasury === undefined ? refuse("unknown_key", withoutTreasury) : this.give(this.treasury, venue)
+  }
+
+  private give(treasury: Records.Treasury, venue: string): Effect.Effect<void, SignerUnavailable> {
+    const was = treasury.venue === undefined ? "" : `, and no longer the venue ${shortOf(treasury.venue)}'s`
+    return Effect.zipRight(
+      this.writeTreasury({ ...treasury, venue }),
+      Effect.logInfo(`signer: its treasury is the venue ${shortOf(venue)}'s from now on${was}`)
+    )
   }
 
   accountKeys(accountId: string): Effect.Effect<AccountKeys, SignerError> {
@@ -303,17 +319,29 @@ const logged = <A>(what: string, act: Effect.Effect<A, SignerError>): Effect.Eff
 
 const treasuryTold = "told the treasury's key"
 
+/** A signer that has taken over the provided store's records. */
+const opened = (settings: Settings): Effect.Effect<Signer, StoreRefused, KeyStore | PasskeyVerifier> =>
+  Effect.gen(function*() {
+    const store = yield* KeyStore
+    const signer = new Signer(settings, store, yield* PasskeyVerifier)
+    const unread = signer.take(yield* store.load)
+    if (unread === undefined) return signer
+    return yield* new StoreRefused({ reason: `the signer's record of ${unread} cannot be read: a newer version wrote it` })
+  })
+
+/** Gives the treasury of the provided store to a venue: for whoever runs the signer, where another venue has claimed it by mistake. */
+export const giveTreasury = (
+  settings: Settings,
+  to: Claim
+): Effect.Effect<void, StoreRefused | SignerRefused | SignerUnavailable, KeyStore | PasskeyVerifier> =>
+  Effect.flatMap(opened(settings), (signer) => signer.reassign(to))
+
 /** A signer over the provided store. */
 export const layer = (settings: Settings): Layer.Layer<PartySigner, StoreRefused, KeyStore | PasskeyVerifier> =>
   Layer.effect(
     PartySigner,
     Effect.gen(function*() {
-      const store = yield* KeyStore
-      const signer = new Signer(settings, store, yield* PasskeyVerifier)
-      const unread = signer.take(yield* store.load)
-      if (unread !== undefined) {
-        return yield* new StoreRefused({ reason: `the signer's record of ${unread} cannot be read: a newer version wrote it` })
-      }
+      const signer = yield* opened(settings)
       const turn = (yield* Effect.makeSemaphore(1)).withPermits(1)
       const decided = <A, I, B>(form: Schema.Schema<A, I>, request: A, what: string, act: Effect.Effect<B, SignerError>) =>
         Effect.zipRight(wellFormed(form, request), turn(logged(what, act)))
@@ -322,7 +350,7 @@ export const layer = (settings: Settings): Layer.Layer<PartySigner, StoreRefused
         treasuryKey: turn(warned(treasuryTold, signer.treasuryKey())),
         knownTreasuryKey: turn(warned(treasuryTold, Effect.suspend(() => signer.knownTreasuryKey()))),
         claim: (request) =>
-          Effect.zipRight(wellFormed(Claim, request), turn(warned("was claimed", Effect.suspend(() => signer.claim(request))))),
+          Effect.zipRight(wellFormed(Claim, request), turn(warned("claimed by a venue", Effect.suspend(() => signer.claim(request))))),
         accountKeys: (accountId) => Effect.suspend(() => signer.accountKeys(accountId)),
         signTopology: (request) => decided(SignTopology, request, `signed the topology of ${request.keyId}`, signer.signTopology(request)),
         sign: (request) => {

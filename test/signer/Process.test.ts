@@ -117,6 +117,34 @@ describe("a signer that runs", () => {
         .toStrictEqual([])
     }))))
 
+  test("says whose its treasury is, and gives it to another venue while it is stopped, by the digest that it refused it under", () =>
+    run(Effect.scoped(Effect.gen(function*() {
+      const directory = yield* temporary
+      yield* Effect.scoped(Layer.build(storeIn(directory)))
+      const [one, other] = ["1", "2"].map((digit) => ({ venue: digit.repeat(64) }))
+      const said = yield* Effect.scoped(Effect.gen(function*() {
+        const { said, signer } = yield* start(directory)
+        yield* signer.treasuryKey
+        yield* signer.claim(one!)
+        yield* signer.claim(one!)
+        expect(yield* Effect.either(signer.claim(other!))).toMatchObject({
+          left: { reason: "unknown_key", detail: `its treasury is another venue's, ${"1".repeat(16)}, and who asks is ${other!.venue}` }
+        })
+        return said
+      }))
+      expect(said().match(/signer: its treasury is the venue 1{16}'s from now on/g)).toHaveLength(1)
+      expect(said()).toContain("signer: not claimed by a venue: the signer refuses (unknown_key): its treasury is another venue's")
+      const given = (venue: string) => ended(["--data", directory, "--give-treasury", venue], { ...variables, ...secrets })
+      expect(given("2".repeat(16))).toMatchObject({ status: 3, said: expect.stringContaining("64 hexadecimal digits") })
+      expect(given(other!.venue)).toMatchObject({
+        status: 0,
+        said: expect.stringContaining(`its treasury is the venue ${"2".repeat(16)}'s from now on, and no longer the venue ${"1".repeat(16)}'s`)
+      })
+      const { signer } = yield* start(directory)
+      yield* signer.claim(other!)
+      expect(yield* reasonOf(signer.claim(one!))).toBe("unknown_key")
+    }))))
+
   test("notes its environment beside its keys", () =>
     run(Effect.scoped(Effect.gen(function*() {
       const directory = yield* temporary
