@@ -60,7 +60,7 @@ export const isOwners = (step: Step): boolean => step === "owner_account_accepta
 export const Custody = Schema.Struct({
   /**
    * Part of every command id, so that venues of different environments never share one. Two of the same do: what keeps them apart is
-   * that each has a treasury, and so a signer, of its own.
+   * that each has a treasury, and so a signer, of its own, which a signer sees to except between copies of one data directory.
    */
   environment: Schema.String.pipe(Schema.pattern(/^[a-z0-9_-]{1,64}$/)),
   userId: Schema.String.pipe(Schema.pattern(/^[A-Za-z0-9@^$.!`\-#+'~_|:]{1,128}$/)),
