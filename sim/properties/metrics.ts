@@ -379,6 +379,7 @@ const ofMoney = (told: Told, { funds }: NaiveVenue): void => {
   }
   told.are("venue_open_transfers", ["kind", "status"], open)
   told.is("venue_withdrawals_stopped", funds.isStopped ? 1 : 0)
+  told.is("venue_withdrawals_contradicted", funds.stop?.reason === "contradiction" ? 1 : 0)
   told.is("venue_ledger_offset", funds.offset)
   told.is("venue_reconciliation_accepted_atoms", funds.accepted)
   told.is("venue_unknown_submissions", unknown)

@@ -9,7 +9,7 @@ import { sequenceOf } from "../domain/Ids.js"
 import type { TransferView } from "../engine/Reads.js"
 import type * as Ledger from "../ledger/Ledger.js"
 import type { StepName } from "../operations/funds/Transfers.js"
-import { noteCompletion } from "./Completions.js"
+import { amountOf, noteCompletion } from "./Completions.js"
 import { plannedCommands } from "./Facts.js"
 import { note, type Noted } from "./Journaled.js"
 import type { Bound, Parts } from "./Parts.js"
@@ -97,13 +97,14 @@ export class Ahead {
    * Stops withdrawals and then ends this one, of which nobody can tell whether it is paid. Its step is bound to nothing: a process that
    * reads the acceptance once more, because this one ended between the two records or behind them, would take it for the step's own.
    */
-  private stopFor({ step, transfer: { amountAtoms, number } }: Unprepared, said: string): Effect.Effect<Noted, Withheld> {
+  private stopFor({ step, transfer }: Unprepared, said: string): Effect.Effect<Noted, Withheld> {
+    const { amountAtoms, number } = transfer
     const stop = { reason: "contradiction", differenceAtoms: -amountAtoms, atOffset: 0 } as const
     const rejection = { transfer: number, step, stage: "approval", guard: "accepted_before_request" } as const
-    return Effect.logError(
-      `alarm: ${said}: it may be of a lost withdrawal, or this one be paid, and withdrawals stop until an operator knows`
-    ).pipe(
-      Effect.zipRight(note(this.parts, "StopWithdrawals", stop)),
+    // Told once it is journaled: while there is no room for the stop, each attempt would tell it anew.
+    return note(this.parts, "StopWithdrawals", stop).pipe(
+      Effect.zipRight(Effect.logError(`alarm: ${said}: ${amountOf(this.parts.reads, transfer)}; it may be of a lost withdrawal, or this one `
+        + `be paid, and withdrawals are stopped until an operator knows`)),
       Effect.zipRight(note(this.parts, "RejectStep", rejection))
     )
   }

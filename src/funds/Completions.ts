@@ -4,7 +4,7 @@
  */
 import * as Effect from "effect/Effect"
 import { formatDecimal, moneyScale } from "../domain/Units.js"
-import type { FundsView } from "../engine/Reads.js"
+import type { FundsView, TransferView } from "../engine/Reads.js"
 import * as Ledger from "../ledger/Ledger.js"
 import { note, type Noted } from "./Journaled.js"
 import type { Bound, Parts } from "./Parts.js"
@@ -25,18 +25,20 @@ const factOf = ({ commandId, offset, outcome, recordTimeEpochMs = 0, submissionI
 const raised = (before: FundsView, after: FundsView): ReadonlyArray<string> =>
   Object.entries(after.alarms).flatMap(([alarm, count]) => count > before.alarms[alarm as keyof FundsView["alarms"]] ? [alarm] : [])
 
+/** Whose a transfer is, and of what amount, as an alarm tells it. */
+export const amountOf = (reads: Parts["reads"], { account, amountAtoms, kind }: TransferView): string =>
+  `${kind === "party_change" ? "" : `${formatDecimal(amountAtoms, moneyScale)} USDC of `}${reads.accountId(account)}`
+
 /** Logs an alarm that a completion has raised. */
 const tell = (reads: Parts["reads"], alarm: string, { commandId, offset, outcome }: Ledger.Completion): Effect.Effect<void> => {
   const of = reads.stepOfCommand(commandId)
   const transfer = of === undefined ? undefined : reads.transfer(of.transfer)
   if (of === undefined || transfer === undefined) return Effect.void
-  const { account, amountAtoms, id, kind } = transfer
   const update = outcome._tag === "Accepted" ? ` in update ${outcome.updateId}` : ""
-  const amount = kind === "party_change" ? "" : `${formatDecimal(amountAtoms, moneyScale)} USDC of `
   const { stop } = reads.funds
   const stopped = stop === undefined ? "" : `; withdrawals are stopped (${stop.reason})`
   return Effect.logError(
-    `alarm: ${of.step} of ${id} ${alarm.replaceAll("_", " ")}${update} at offset ${offset}: ${amount}${reads.accountId(account)}${stopped}`
+    `alarm: ${of.step} of ${transfer.id} ${alarm.replaceAll("_", " ")}${update} at offset ${offset}: ${amountOf(reads, transfer)}${stopped}`
   )
 }
 

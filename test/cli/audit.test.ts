@@ -137,10 +137,11 @@ test("it tells withdrawals, approvals and changes of party as their owners are n
   const change = driver.partyChange(owner)
   driver.bind(owner, change)
   driver.finish(owner, change)
-  const stop = (reason: "operator" | "reconciliation", differenceAtoms: number) =>
+  const stop = (reason: "operator" | "reconciliation" | "contradiction", differenceAtoms: number) =>
     driver.send({ kind: "StopWithdrawals", idempotencyKey: driver.nextKey(), reason, differenceAtoms, atOffset: 9 })
   stop("reconciliation", -40_000_000)
   stop("operator", 0)
+  stop("contradiction", -4_000_000)
   driver.send({ kind: "AllowWithdrawals", idempotencyKey: driver.nextKey() })
   const folder = Recorded.newFolder()
   try {
@@ -167,14 +168,17 @@ test("it tells withdrawals, approvals and changes of party as their owners are n
       [expect.any(String), "ledger party changed"]
     ])
     expect(told.find((line) => line.startsWith(`${otherId}:`))).toMatch(/withdrawal \(.*amount 40\.000000.*: refused: /)
-    expect(told.slice(-3)).toEqual([
+    expect(told.slice(-4)).toEqual([
       expect.stringMatching(
         /^stop of withdrawals \(reason reconciliation.*: done \[withdrawals are stopped: the treasury lacks 40\.000000 USDC\]$/
       ),
       expect.stringMatching(/^stop of withdrawals \(reason operator.*: done \[withdrawals were stopped before\]$/),
+      expect.stringMatching(
+        /: done \[alarm: accepted before its request\] \[withdrawals were stopped before: the treasury may lack 4\.000000 USDC\]$/
+      ),
       expect.stringMatching(/: done \[withdrawals go on\]$/)
     ])
-    expect(told).toHaveLength(9)
+    expect(told).toHaveLength(10)
     expect(await of("--account", ownerId!)).toEqual(ofOwner)
   } finally {
     fs.rmSync(folder, { recursive: true })

@@ -5,7 +5,7 @@ import { expect, test } from "vitest"
 import * as Redact from "../../src/cli/bundle/Redact.js"
 import { leadsOf } from "../../src/cli/Whose.js"
 import { linesOf } from "../../src/cli/replay/Lines.js"
-import { nobody, type Who } from "../../src/cli/replay/Names.js"
+import { everyone, nobody, type Who } from "../../src/cli/replay/Names.js"
 import * as Ids from "../../src/domain/Ids.js"
 import { Engine } from "../../src/engine/Engine.js"
 import { decode } from "../../src/engine/EventLog.js"
@@ -97,6 +97,16 @@ test("an account's story tells of its transfers and of its party, with the ledge
   expect(text).not.toMatch(/20\.000000|2\.000000/)
   // The story contains nothing that could be executed or presented.
   expect(text).not.toMatch(/AAAA|authenticator|nonce-/)
+})
+
+test("a payment from before its request is an alarm whatever had stopped withdrawals", () => {
+  const driver = new Recording()
+  const stops = [["operator", 0], ["contradiction", -usdc(4)]] as const
+  for (const [reason, differenceAtoms] of stops) {
+    driver.send({ kind: "StopWithdrawals", idempotencyKey: "", reason, differenceAtoms, atOffset: 0 })
+  }
+  const { lines } = replayed(driver.records, everyone)
+  expect(lines.filter((line) => line.startsWith("alarm:"))).toEqual(["alarm: accepted before its request, of 4.000000 USDC"])
 })
 
 test("what was rejected, given up or voided tells why", () => {

@@ -79,6 +79,7 @@ const cases: Readonly<Record<string, readonly [well: Figures, ...fires: Readonly
   ],
   BooksNotCompared: flag("reconciliation_failing"),
   WithdrawalsStopped: flag("withdrawals_stopped"),
+  WithdrawalsContradicted: flag("withdrawals_contradicted"),
   TreasuryInPieces: [
     { treasury_holdings: 8_000, treasury_contracts: 80_000 },
     { treasury_holdings: 8_001, treasury_contracts: 0 },

@@ -8,6 +8,7 @@ import { describe } from "../../domain/Refusal.js"
 import type { Unit } from "../../domain/Unit.js"
 import type { State } from "../../engine/State.js"
 import { flagBit, flagNames, SetAccountFlags } from "../../operations/accounts/SetAccountFlags.js"
+import type { StopWithdrawals } from "../../operations/funds/StopWithdrawals.js"
 import type { Field, Fields } from "../../operations/Field.js"
 import { type Header, Principal } from "../../operations/Header.js"
 import { type Command, type EntryOutcome, isClient, of, type Outcome, requestOf } from "../../operations/Operations.js"
@@ -37,10 +38,19 @@ export const commandLines = (state: State, command: Command, outcome: Outcome, w
         const concerned = { orders: [entry.orderNumber], accounts: [command.account], markets: [market] }
         return concerns(who, concerned) ? [cancellation(state, command, entry, outcome.entries[index]!)] : []
       })
+    case "StopWithdrawals": {
+      const alarm = alarmOf(command)
+      const told = alarm === undefined || !concerns(who, {}) ? [] : [`${alarm}, of ${Format.money(-command.differenceAtoms)} USDC`]
+      return [...told, ...declaredLines(state, command, outcome, who)]
+    }
     default:
       return declaredLines(state, command, outcome, who)
   }
 }
+
+/** The alarm for which withdrawals are stopped by a command of its own: what the ledger has paid is not noted as the withdrawal's. */
+export const alarmOf = ({ reason }: StopWithdrawals): string | undefined =>
+  reason === "contradiction" ? "alarm: accepted before its request" : undefined
 
 const orderOf = (decided: EntryOutcome): number => "orderNumber" in decided ? decided.orderNumber : -1
 

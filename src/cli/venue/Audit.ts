@@ -9,7 +9,7 @@ import type { State } from "../../engine/State.js"
 import { Principal } from "../../operations/Header.js"
 import { capabilities, type Command } from "../../operations/Operations.js"
 import type { Ended } from "../Exit.js"
-import { auditLine } from "../replay/CommandLines.js"
+import { alarmOf, auditLine } from "../replay/CommandLines.js"
 import * as Format from "../replay/Format.js"
 import { accountName } from "../replay/Names.js"
 import { kinds } from "../../engine/identity/SecurityLog.js"
@@ -40,12 +40,17 @@ const isTold = ({ events, record: { command } }: Tail.Told): boolean =>
  */
 const stopTold = (state: State, { events, record: { command } }: Tail.Told): ReadonlyArray<string> => {
   const changes = events.flatMap((event) => event.event === "WithdrawalsStopped" ? [event.isStopped === 1] : [])
-  const alarmed = events.flatMap((event) => event.event === "LedgerAlarm" ? [alarmTold(state, event.alarm, event.transfer)] : [])
+  const ownAlarm = command.kind === "StopWithdrawals" ? alarmOf(command) : undefined
+  const alarmed = [
+    ...(ownAlarm === undefined ? [] : [`[${ownAlarm}]`]),
+    ...events.flatMap((event) => event.event === "LedgerAlarm" ? [alarmTold(state, event.alarm, event.transfer)] : [])
+  ]
   const differenceAtoms = command.kind === "StopWithdrawals" ? command.differenceAtoms : 0
   const isCompared = command.kind === "StopWithdrawals" && command.reason === "reconciliation"
-  const lacking = differenceAtoms < 0 ? `: the treasury lacks ${Format.money(-differenceAtoms)} USDC` : ""
+  const lacks = ownAlarm === undefined ? "lacks" : "may lack"
+  const lacking = differenceAtoms < 0 ? `: the treasury ${lacks} ${Format.money(-differenceAtoms)} USDC` : ""
   if (changes.length === 0 && isCompared) return [`[withdrawals stay stopped${lacking === "" ? ": the treasury lacks nothing" : lacking}]`]
-  if (changes.length === 0 && command.kind === "StopWithdrawals") return [`[withdrawals were stopped before${lacking}]`]
+  if (changes.length === 0 && command.kind === "StopWithdrawals") return [...alarmed, `[withdrawals were stopped before${lacking}]`]
   return [...alarmed, ...changes.map((isStopped) => isStopped ? `[withdrawals are stopped${lacking}]` : "[withdrawals go on]")]
 }
 

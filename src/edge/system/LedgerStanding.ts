@@ -92,6 +92,11 @@ export const registerLedger = ({ funds, metrics, now, state }: Services): void =
   metrics.counters("venue_ledger_alarms_total", "What the ledger said that cannot be.", ["alarm"],
     () => Object.entries(state.funds.alarms).map(([alarm, value]) => ({ labels: { alarm }, value })))
   metrics.gauge("venue_withdrawals_stopped", "1 while withdrawals are stopped.", () => state.funds.stop === undefined ? 0 : 1)
+  metrics.gauge(
+    "venue_withdrawals_contradicted",
+    "1 while withdrawals are stopped because the ledger has paid, or may have, what was given back.",
+    () => state.funds.stop?.reason === "contradiction" ? 1 : 0
+  )
   metrics.gauges("venue_reconciliation_difference_atoms",
     "What the treasury holds less what the journal says; absent before it was compared.", [], () => {
     const { report } = funds.standing()
