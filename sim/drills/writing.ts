@@ -38,7 +38,8 @@ const roomOf = (free: number, segmentBytes: number, maxBlockBytes: number): stri
   const reserve = segmentBytes / 4
   if (free >= reserve + 2 * maxBlockBytes) return "all"
   if (free < maxBlockBytes) return "nothing"
-  return free < reserve / 2 + 2 * maxBlockBytes ? "requests" : "reductions"
+  if (free < reserve / 2 + 2 * maxBlockBytes) return "requests"
+  return free < reserve * 3 / 4 + 2 * maxBlockBytes ? "marks" : "reductions"
 }
 
 const mostTurns = 24

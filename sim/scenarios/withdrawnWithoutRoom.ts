@@ -3,8 +3,8 @@
  * venue that counts what leads to a payment among the placements, the amount leaves the account and does not arrive until there is room;
  * or it is signed, which counts against the limit of the treasury's day, and never sent.
  *
- * What has to hold: as long as the venue's own work goes on, withdrawals are paid, each by one approval and one signature, while orders and
- * deposits are refused. When marks have used up what is kept for the venue's work, the last room is left to cancels: what is asked for
+ * What has to hold: withdrawals are paid, each by one approval and one signature, while orders and deposits are refused, until half of what
+ * is kept for the venue's own work is used. The rest of that is left to prices and marks, and the last room to cancels: what is asked for
  * then waits, and its owner gives it up. An approval for which there is no room at all is not lost, and is taken as it is once there is.
  */
 import * as FundsCalls from "../workload/FundsCalls.js"

@@ -181,11 +181,11 @@ export interface Head {
 
 /**
  * What the journal has room for. `all`. `soon`: the next segment is being prepared, and nothing may be appended before that.
- * `reductions`: the disk is full, and the rest of this segment is reserved for commands that are not placements. `requests`: it is
- * reserved for what clients and operators request, and for starts, since the venue's own records would use it up in time.
- * `nothing`: that is used up as well.
+ * `reductions`: the disk is full, and the rest of this segment is reserved for commands that are not placements. `marks`: it is no more for
+ * withdrawals to be prepared either, which are large and made for whoever asks. `requests`: it is reserved for what clients and operators
+ * request, and for starts, since the venue's own records would use it up in time. `nothing`: that is used up as well.
  */
-export type Room = "all" | "soon" | "reductions" | "requests" | "nothing"
+export type Room = "all" | "soon" | "reductions" | "marks" | "requests" | "nothing"
 
 /** How much room there is, and what limits it. */
 export interface Space {

@@ -42,6 +42,9 @@ export interface Options {
 /** The share of a segment that is reserved for commands other than placements while there is no room for the next segment. */
 const keptShare = 1 / 4
 
+/** The share of that reserve which preparations of withdrawals leave to prices and marks, and to requests. */
+const marksShare = 3 / 4
+
 /** The share of that reserve which the venue's own records leave to requests. */
 const requestedShare = 1 / 2
 
@@ -429,7 +432,8 @@ class Appender {
     // Until it is known whether the disk is full, the reserve must not be used up.
     if (this.shortage === undefined) return "soon"
     if (this.freeBytes() < this.options.maxBlockBytes) return "nothing"
-    return this.isDownTo(this.keptBytes() * requestedShare) ? "requests" : "reductions"
+    if (this.isDownTo(this.keptBytes() * requestedShare)) return "requests"
+    return this.isDownTo(this.keptBytes() * marksShare) ? "marks" : "reductions"
   }
 
   space(): Space {

@@ -106,6 +106,7 @@ const hasRoom = (room: Room, command: Command): boolean => {
   if (room === "nothing") return false
   const share = shareOf(command)
   if (share === "placement") return false
+  if (room === "marks") return command.kind !== "PrepareStep"
   return room !== "requests" || share !== "venue" || command.kind === "StartVenue"
 }
 

@@ -237,6 +237,9 @@ const slowMs = 1_000
 const troubleOf = (pendingMs: number, { freeBytes, room, shortage }: Space): string | undefined => {
   if (pendingMs >= slowMs) return `a block has been on its way to the disk for ${pendingMs} ms`
   if (room === "reductions") return `placements are refused: ${shortage}; ${freeBytes} bytes are left for everything else`
+  if (room === "marks") {
+    return `placements are refused, and no withdrawal is prepared: ${shortage}; ${freeBytes} bytes are left for everything else`
+  }
   if (room === "requests") {
     return `placements are refused, and neither prices nor marks are journaled: ${shortage}; ${freeBytes} bytes are left for cancels, `
       + "reductions, the operator and starts"

@@ -146,8 +146,12 @@ export class FundsDriver extends Driver {
   }
 
   prepare(number: number, step: StepName = this.atHand(number), more: Partial<CommandOfKind<"PrepareStep">> = {}): Refusal {
+    return this.refusal(this.preparation(number, step, more))
+  }
+
+  preparation(number: number, step: StepName = this.atHand(number), more: Partial<CommandOfKind<"PrepareStep">> = {}) {
     const times = this.transfer(number).steps.find(({ name }) => name === step)?.preparations ?? 0
-    return this.refusal({
+    return {
       kind: "PrepareStep",
       transfer: number,
       step,
@@ -161,7 +165,7 @@ export class FundsDriver extends Driver {
       ledgerEndOffset: 50,
       maxRecordTimeEpochMs: this.atEpochMs + 600_000,
       ...more
-    })
+    } as const
   }
 
   approve(owner: Owner, number: number, step: StepName = this.atHand(number), more: Partial<CommandOfKind<"ApproveStep">> = {}): Refusal {

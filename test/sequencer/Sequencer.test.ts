@@ -11,6 +11,7 @@ import { defaultOptions, type Failure, type Options, Sequencer } from "../../src
 import { type Command, Operation, type Outcome } from "../../src/operations/Operations.js"
 import { type AnyGiven, complete, completeAny, grant, orderAnswerOf } from "../engine/commands.js"
 import { parameters, plain } from "../engine/drive.js"
+import { FundsDriver } from "../engine/FundsDriver.js"
 import { FakeJournal } from "./FakeJournal.js"
 
 /** A sequencer, with everything around it accessible. */
@@ -678,6 +679,21 @@ describe("a market that is back has its new mark before anything else", () => {
     bench.finish()
     expect(kinds(bench).at(-1)).toEqual(["MarkTick", "PlaceOrders"])
   })
+
+  test.each([["reductions", Refusal.none], ["marks", Refusal.journalFull]] as const)(
+    "where the journal has room for %s, a withdrawal's preparation is refused as %i, and a stop of them is taken",
+    (room, refusal) => {
+      const driver = new FundsDriver()
+      const number = driver.withdrawal(driver.funded(10_000_000), 4_000_000)
+      const bench = new Bench({}, driver.engine)
+      bench.clockMs = driver.atEpochMs
+      bench.journal.make(room)
+      bench.send("prepared", driver.preparation(number))
+      bench.send("stopped", { kind: "StopWithdrawals", idempotencyKey: "", reason: "reconciliation", differenceAtoms: -1, atOffset: 9 })
+      bench.finish()
+      expect(["prepared", "stopped"].map((name) => bench.outcomes.get(name)!.refusal)).toEqual([refusal, Refusal.none])
+    }
+  )
 
   test("nothing is marked ahead under a halt, in a market that is still closed, or before a start's own record", () => {
     const bench = fallenUnderHalt({ maxRecords: 1 })

@@ -10,7 +10,7 @@ type Watched = Pick<Context.Tag.Service<typeof Writer>, "journalSpace" | "troubl
 
 /** How little the journal takes, from a block that waits for the disk up to nothing; 0 where it takes everything. */
 const severityOf = ({ journalSpace, trouble }: Watched): number =>
-  trouble() === undefined ? 0 : 1 + Math.max(0, ["reductions", "requests", "nothing"].indexOf(journalSpace().room) + 1)
+  trouble() === undefined ? 0 : 1 + Math.max(0, ["reductions", "marks", "requests", "nothing"].indexOf(journalSpace().room) + 1)
 
 /** How late a check may be, milliseconds, before it is taken for a sign that the process stood still. */
 const lateMs = 1_000

@@ -35,7 +35,8 @@ export const PrepareStep = declare({
     ledgerEndOffset: Field.whole("count"),
     maxRecordTimeEpochMs: Field.whole("epoch_ms")
   },
-  // It does not get the last room, which is for cancels: it may be as large as eighty of them, and is made for whoever asks.
+  // It does not get the last room, which is for cancels: it may be as large as eighty of them, and is made for whoever asks. On a full disk
+  // it leaves room to prices and marks, too (see `Room`).
   share: (command) => paysOut(command) ? "venue" : "placement",
   keeps: "every decision",
   outcome: TransferStands
