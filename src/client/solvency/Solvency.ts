@@ -288,14 +288,15 @@ const mostAheadMs = 600_000
 
 /**
  * Whether the figures are of now: of when the ledger was asked, since the last record before that may be older. A time that has not come
- * is none: a venue could serve such figures until then.
+ * is none: a venue could serve such figures until then. The times are the venue's word: what shows them wrong is the ledger's own time at
+ * `ledgerOffset`.
  */
 const ageFinding = (
   { atEpochMs, journalSequence }: PublishedSolvency,
   comparedAtEpochMs: number,
   { nowEpochMs, ofAnyAge = false }: Judged
 ): Finding => {
-  const of = `it is of sequence ${journalSequence}, written at ${time(atEpochMs)}, and was compared with the ledger at ${
+  const of = `it is of sequence ${journalSequence}, written at ${time(atEpochMs)}, and is said to have been compared with the ledger at ${
     time(comparedAtEpochMs)
   }`
   if (ofAnyAge) return { holds: true, text: of }

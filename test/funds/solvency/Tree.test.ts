@@ -300,7 +300,7 @@ test("figures say of when they are, and hold for an hour, unless those who ask s
     return [holds, findings.filter((finding) => finding.holds === holds && finding.text.includes("compared")).map(({ text }) => text)]
   }
   const of = (compared: string) =>
-    `it is of sequence 7, written at 2026-11-30T11:59:51.000Z, and was compared with the ledger at ${compared}`
+    `it is of sequence 7, written at 2026-11-30T11:59:51.000Z, and is said to have been compared with the ledger at ${compared}`
   const [hour, minute] = [3_600_000, 60_000]
   expect(judged(nowEpochMs - hour)).toEqual([true, [of("2026-11-30T11:00:00.000Z")]])
   expect(judged(nowEpochMs - hour - 1)).toEqual([false, [
