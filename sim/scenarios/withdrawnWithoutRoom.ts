@@ -52,6 +52,10 @@ export const withdrawnWithoutRoom: Scenario = {
       stage.done(stage.apart(FundsCalls.cancel(owner, asked)).answer)
       return status === 503
     })
+    const records = () => stage.figure("venue_durable_sequence") ?? 0
+    const before = records()
+    stage.waitAlone(stepSeconds)
+    stage.holds("marks go on where no withdrawal is prepared any more", records() > before)
 
     const answer = FundsCalls.complete(owner, deposit, { kind: "get", passkey, asked: questionOf(stage, owner, deposit), signCount: 0 })
     stage.is("an approval for which there is no room", stage.apart(answer).answer.status, 503)
