@@ -4,7 +4,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { describe, ofRoom, Refusal } from "../../domain/Refusal.js"
+import { Refusal } from "../../domain/Refusal.js"
 import type { SessionView, TransferView } from "../../engine/Reads.js"
 import type { Question } from "../../funds/Approvals.js"
 import type { StepQuestion } from "../../funds/Funds.js"
@@ -51,9 +51,6 @@ export interface Confirmed {
 }
 
 const conflict = Errors.refused(Refusal.stepConflict)
-
-/** What is told where there was no room for an approval: its owner repeats it as it is. */
-const roomless: ReadonlySet<Errors.Failure["description"]> = new Set([...ofRoom].map(describe))
 
 const notFound = Errors.refused(Refusal.transferNotFound)
 
@@ -220,7 +217,7 @@ export const complete = (
     const answer = { challengeIdentifier: body.challengeIdentifier, by: `${number}/${body.firstFactor.credentialAssertion.credId}` }
     const came = yield* funds.steps.answered(answer, now(),
       (question) => approve(services, trader, transfer, body, question, remoteAddress), () => repeated(services, transfer, body),
-      ({ description }) => roomless.has(description))
+      Errors.maySayAgain)
     if (came !== undefined) return came
     // The approval is final: whatever prevents the submission now, the venue continues by itself.
     yield* Effect.either(funds.ask(number))

@@ -311,6 +311,12 @@ const tooManyRequests: Refusal.Description = {
     + "after the seconds of Retry-After."
 }
 
+/**
+ * Whether a failure says that nothing was done and that the same request may be repeated: a challenge that the request answers then stays
+ * open, since otherwise the repetition could only fail.
+ */
+export const maySayAgain = ({ description: { retryable } }: Failure): boolean => retryable
+
 /** Somebody's limit of requests is used up until its window ends. */
 export const rateLimited = (retryAfterSeconds: number): Failure => ({ description: tooManyRequests, retryAfterSeconds })
 

@@ -33,19 +33,16 @@ export interface Answered extends Proved {
   readonly failed: (failure: Errors.Failure) => Effect.Effect<void>
 }
 
-/**
- * What becomes of an answered challenge when the command fails that the answer was for. The failures that say that nothing was done, and
- * that the same request may be repeated, leave it open: otherwise the repetition could only fail.
- */
+/** What becomes of an answered challenge when the command fails that the answer was for. */
 export const failed = (
   { identity: { challenges } }: Services,
   challengeIdentifier: string,
   challenge: Passkeys.Challenge,
   remoteAddress: string
 ) =>
-({ description: { retryable } }: Errors.Failure): Effect.Effect<void> =>
+(failure: Errors.Failure): Effect.Effect<void> =>
   Effect.sync(() => {
-    if (retryable) challenges.place(challengeIdentifier, challenge, remoteAddress)
+    if (Errors.maySayAgain(failure)) challenges.place(challengeIdentifier, challenge, remoteAddress)
   })
 
 /** Reports a failed assertion to the account's owner; the journal takes a limited number per account. */

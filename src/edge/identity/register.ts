@@ -162,9 +162,9 @@ export const finishRegistration = Route.effect({
                 ? proved("OpenOwnerAccount", Principal.passkey, Operation.openOwnerAccount, { ...passkey, ...opening })
                 : owned("AddPasskey", trader, Operation.addPasskey, { ...passkey, provedBy: ceremony.provedBy, ...opening })),
             // Nothing was opened where the same request may be repeated.
-            ({ description: { retryable } }) =>
+            (failure) =>
               Effect.sync(() => {
-                if (opensAccount && retryable) services.openings.giveBack(remoteAddress, atEpochMs, services.now())
+                if (opensAccount && Errors.maySayAgain(failure)) services.openings.giveBack(remoteAddress, atEpochMs, services.now())
               })
           )
       )
