@@ -103,8 +103,10 @@ export class Ahead {
     const rejection = { transfer: number, step, stage: "approval", guard: "accepted_before_request" } as const
     // Told once it is journaled: while there is no room for the stop, each attempt would tell it anew.
     return note(this.parts, "StopWithdrawals", stop).pipe(
-      Effect.zipRight(Effect.logError(`alarm: ${said}: ${amountOf(this.parts.reads, transfer)}; it may be of a lost withdrawal, or this one `
-        + `be paid, and withdrawals are stopped until an operator knows`)),
+      Effect.zipRight(
+        Effect.logError(`alarm: ${said}: ${amountOf(this.parts.reads, transfer)}; it may be of a lost withdrawal, or this one `
+          + `be paid, and withdrawals are stopped until an operator knows`)
+      ),
       Effect.zipRight(note(this.parts, "RejectStep", rejection))
     )
   }

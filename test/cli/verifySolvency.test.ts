@@ -58,7 +58,8 @@ describe("verify-solvency", () => {
   test("says what it checked, and ends with 0 where all of it holds", async () => {
     const files = ["--proof", fileOf("proof.json", proof), "--published", fileOf("published.json", published)]
     const { code, stdout } = await verify(...files, "--any-age")
-    const when = "it is of sequence 7, written at 2026-01-02T03:04:05.000Z, and is said to have been compared with the ledger at 2026-01-02T03:04:05.000Z"
+    const when =
+      "it is of sequence 7, written at 2026-01-02T03:04:05.000Z, and is said to have been compared with the ledger at 2026-01-02T03:04:05.000Z"
     expect(stdout).toContain(`holds  ${when}\n`)
     const old = await verify(...files)
     expect([old.code, old.stdout.includes(`FAILS  ${when}, more than an hour ago: it says nothing of now`)]).toEqual([1, true])

@@ -48,7 +48,9 @@ test("placements are refused and name the journal; cancels are served until the 
   state.full = true
   const { answer, taken } = await fill(at)
   await venue.pass(20_000)
-  expect(told()).toEqual([expect.stringMatching(/does not take everything: placements are refused: .*ENOSPC/)])
+  expect(told()).toEqual([
+    expect.stringMatching(/does not take everything: placements are refused, and no withdrawal is prepared: .*ENOSPC/)
+  ])
   // Placements may fill three quarters of a segment of 64 KiB, less one block of the largest size; a block takes 512 or 1,024 bytes.
   expect(taken).toBeGreaterThan(15)
   expect(answer).toMatchObject({
@@ -60,7 +62,9 @@ test("placements are refused and name the journal; cancels are served until the 
     json: {
       status: "unavailable",
       dependency: "journal",
-      reason: expect.stringMatching(/placements are refused: .*ENOSPC.*; [0-9]+ bytes are left for everything else/)
+      reason: expect.stringMatching(
+        /placements are refused, and no withdrawal is prepared: .*ENOSPC.*; [0-9]+ bytes are left for everything else/
+      )
     }
   })
   expect((await venue.ask("GET", "/metrics")).json).toMatch(/^venue_journal_full 1$/m)

@@ -70,7 +70,9 @@ test("one that was paid long before its request is never paid again: it ends, an
   expect(await standing(bank)).toBe(`stopped: contradiction, differs by ${-amountAtoms} atoms`)
   expect(await owner.collateralAtoms).toBe(200_000_000)
   const alarms = bank.said.filter((line) => line.includes(`${id}: an acceptance of its treasury_withdrawal`))
-  expect(alarms).toEqual([expect.stringMatching(/alarm: .* in update \S+ at \d+, is from long before its request: \d+\.000000 USDC of acc_/)])
+  expect(alarms).toEqual([
+    expect.stringMatching(/alarm: .* in update \S+ at \d+, is from long before its request: \d+\.000000 USDC of acc_/)
+  ])
   expect(alarms[0]).toContain(`${amountAtoms / 1_000_000}.000000 USDC of ${owner.accountId}`)
   const request = { asset: "USDC", amountAtoms: String(amountAtoms), destinationPartyId: await owner.party }
   const again = await owner.ask("POST", "/v1/accounts/{account}/withdrawals", request, "again")

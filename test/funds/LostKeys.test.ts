@@ -52,7 +52,9 @@ test("a new venue gets nothing of a signer that is another venue's, and an older
   const depositId = await other.request("deposit", 5_000_000)
   expect(await other.ask("POST", `${deposits}/confirm`, { action: "initiate", depositId })).toMatchObject({ status: 503 })
   const { ledger } = await details(bank)
-  expect(ledger).toMatch(/another venue's: give this venue a signer of its own.* its treasury is another venue's, [0-9a-f]{16}, and who asks is [0-9a-f]{64}/)
+  expect(ledger).toMatch(
+    /another venue's: give this venue a signer of its own.* its treasury is another venue's, [0-9a-f]{16}, and who asks is [0-9a-f]{64}/
+  )
   expect(ledger).not.toContain("restored")
   expect(await other.party).toBeNull()
   await bank.venue.stop()

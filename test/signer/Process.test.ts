@@ -138,7 +138,9 @@ describe("a signer that runs", () => {
       expect(given("2".repeat(16))).toMatchObject({ status: 3, said: expect.stringContaining("64 hexadecimal digits") })
       expect(given(other!.venue)).toMatchObject({
         status: 0,
-        said: expect.stringContaining(`its treasury is the venue ${"2".repeat(16)}'s from now on, and no longer the venue ${"1".repeat(16)}'s`)
+        said: expect.stringContaining(
+          `its treasury is the venue ${"2".repeat(16)}'s from now on, and no longer the venue ${"1".repeat(16)}'s`
+        )
       })
       const { signer } = yield* start(directory)
       yield* signer.claim(other!)
