@@ -5,7 +5,7 @@
  */
 import { Effect } from "effect"
 import type { Engine } from "../../src/engine/Engine.js"
-import { nothingKept, Projection } from "../../src/readmodel/Projection.js"
+import { hadBotKey, nothingKept, Projection } from "../../src/readmodel/Projection.js"
 import { keptOf, seedBefore } from "../../src/readmodel/Seed.js"
 import * as Tables from "../../src/readmodel/Tables.js"
 import type { Committed } from "../../src/sequencer/Feed.js"
@@ -41,6 +41,10 @@ const rowsOf = (lines: ReadonlyArray<string>): Rows => {
   return all
 }
 
+/** Accounts with a bot's key that the engine has not forgotten at a record. */
+const botsOf = ({ state: { apiKeys, identity } }: Engine): ReadonlySet<number> =>
+  new Set([...identity.botKeys.keys()].map((key) => apiKeys.account(key)))
+
 /** What the engine remembers at a record, of what there ever was: a row for which it says so is in histories that begin there. */
 const remembering = (engine: Engine): Readonly<Record<string, (row: Row) => boolean>> => {
   const { ordinal } = engine.oldestFill()
@@ -49,12 +53,13 @@ const remembering = (engine: Engine): Readonly<Record<string, (row: Row) => bool
   const hasOrders = accounts.map((account) => !engine.hasForgotten(account, ""))
   const transfersFrom = accounts.map((account) => engine.forgottenTransfers(account).knownFrom)
   const notes = accounts.map((account) => new Set(engine.securityEvents(account, Infinity, Infinity).map((each) => each.ordinal)))
+  const bots = botsOf(engine)
   const positions = new Set(accounts.flatMap((account) => engine.positions(account).map(({ born }) => born)))
   return {
     scale: () => true,
     episode: ({ born }) => positions.has(Number(born)),
-    // An account that has none any more was forgotten to have had any.
-    flag: ({ flags }) => flags !== 0,
+    // An account that has none any more was forgotten to have had any, and so was one that had a bot's key, with the last such key.
+    flag: ({ account, flags }) => (bots.has(Number(account)) ? Number(flags) : Number(flags) & ~hadBotKey) !== 0,
     orders: ({ account }) => hasOrders[Number(account)] ?? false,
     fill: (row) => Number(row.ordinal) >= ordinal,
     own_fill: (row) => Number(row.ordinal) >= ordinal,
@@ -73,6 +78,7 @@ export class Seeded {
   private readonly seed: Effect.Effect.Success<ReturnType<typeof seedBefore>>
   private readonly projection: Projection
   private readonly remembers: ReturnType<typeof remembering>
+  private readonly bots: ReadonlySet<number>
 
   /** `engine` stands at the end of a block. */
   constructor(engine: Engine, digest: string) {
@@ -83,6 +89,7 @@ export class Seeded {
     this.seed = { ...seed, batch: { ...seed.batch, orders: { placed: [...seed.batch.orders.placed], changed: [] } } }
     this.projection = new Projection({ ...nothingKept, ...keptOf(seed) })
     this.remembers = remembering(engine)
+    this.bots = botsOf(engine)
   }
 
   /** Applies a block behind the one at whose end they begin. */
@@ -122,7 +129,10 @@ export class Seeded {
     if (whole === undefined) return "is only in them"
     const wasOpen = table === "episode" && Number(row.born) <= batch.born
     const unknown = wasOpen ? ofEpisodes : table === "orders" && row.status === 0 ? ofOpenOrders : undefined
-    const column = Object.keys(row).find((each) => row[each] !== whole[each] && unknown?.has(each) !== true)
+    const forgotten = table === "flag" && !this.bots.has(Number(row.account)) ? hadBotKey : 0
+    const column = Object.keys(row).find((each) =>
+      row[each] !== whole[each] && unknown?.has(each) !== true && !(each === "flags" && (Number(row.flags) | forgotten) === whole.flags)
+    )
     return column === undefined ? undefined : `has ${column} ${row[column]} where it is ${whole[column]}`
   }
 
