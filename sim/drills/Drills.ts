@@ -123,7 +123,7 @@ const judged = (what: string, drill: (judge: Judge) => void, reached?: Reached):
 
 /**
  * The drills of one run, over records of its journal and a state of its own, which is put back. `reached` is called with marks that no
- * venue of a run can reach.
+ * venue of a run can reach, or hardly any.
  */
 export const run = (
   random: SimRandom,
@@ -142,7 +142,7 @@ export const run = (
   const left = [...kinds]
   for (let count = 0; count < damagesInOne; count++) {
     const kind = left.splice(random.below(left.length), 1)[0]!
-    done.push(judged(kind[0], (judge) => damage(judge, small(random.split(kind[0]), samples), kind)))
+    done.push(judged(kind[0], (judge) => damage(judge, small(random.split(kind[0]), samples), kind), reached))
   }
   return done
 }

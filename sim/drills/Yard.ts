@@ -247,7 +247,7 @@ const shown = (value: unknown): string =>
 export class Judge {
   fault: string | undefined
 
-  /** `reached`: called with the marks that count although only a drill reaches them. */
+  /** `reached`: called with the marks that count although only a drill reaches them, or hardly anything else does. */
   constructor(readonly reached: Reached = () => {}) {}
 
   /** Notes where a value differs from the only proper one. */
