@@ -140,7 +140,9 @@ test("first deposits outlive kills before, within and behind each step, whatever
   fs.writeFileSync(proof, JSON.stringify(shown.json))
   const url = `http://127.0.0.1:${venue.port}`
   const verified = await run("dist/tools/venue.js", ["verify-solvency", "--proof", proof, "--url", `${url}/`])
-  expect(verified.stdout).toContain(`holds  the leaf of ${owner.accountId} with 3.000000 USDC is under the published root`)
+  expect(verified.stdout).toContain(
+    `holds  the leaf of ${owner.accountId} with 3.000000 USDC, and 0.000000 USDC that pending withdrawals hold, is under the published root`
+  )
   expect([verified.code, verified.stdout.includes("FAILS")]).toEqual([0, false])
   expect(await venue.stop()).toBe(0)
   // The venue is stopped, so nothing published can be read.

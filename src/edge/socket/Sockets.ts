@@ -237,7 +237,8 @@ class Sessions {
       for (const [session, phase] of sessions.slice(from, from + tickedAtOnce)) {
         const isHeartbeat = (ticks + phase) % ticksOfHeartbeat === 0
         session.tick(atEpochMs, isHeartbeat)
-        buffered += session.bufferedBytes
+        // A defect, or the client, may have ended it in its tick.
+        if (this.open.has(session)) buffered += session.bufferedBytes
       }
       const next = from + tickedAtOnce
       if (next < sessions.length) return Effect.zipRight(this.pause, this.tick(ticks, sessions, next, buffered))
