@@ -8,12 +8,10 @@
 import * as Cli from "@effect/cli/Command"
 import * as CliOptions from "@effect/cli/Options"
 import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as Runtime from "effect/Runtime"
 import * as Schema from "effect/Schema"
-import { type Application, Listener } from "../edge/http/Listener.js"
+import { Listener } from "../edge/http/Listener.js"
 import * as NodeListener from "../edge/http/NodeListener.js"
 import * as NodeTls from "../edge/http/NodeTls.js"
 import * as NodePasskeyVerifier from "../identity/NodePasskeyVerifier.js"
@@ -28,6 +26,7 @@ import * as SignerApplication from "../signer/SignerApplication.js"
 import { inWords } from "../SettingTexts.js"
 import { processConfig } from "../SignerConfig.js"
 import { Ended, unreadableCode, usage } from "./Exit.js"
+import { applicationOf } from "./SignerListening.js"
 import { runTool } from "./Tool.js"
 
 const cannotListenCode = 1
@@ -51,22 +50,6 @@ const options = {
 const isClaim = Schema.is(Claim)
 
 const isLoopback = (host: string): boolean => host === "localhost" || host === "::1" || host.startsWith("127.")
-
-const misframed = (reason: string): SignerApplication.Response =>
-  SignerApplication.told(reason === "body_too_large" ? 413 : 400, "the request cannot be read")
-
-/** Adapts the signer to the listener. */
-const applicationOf = (
-  answer: (request: SignerApplication.Request) => Effect.Effect<SignerApplication.Response>,
-  runtime: Runtime.Runtime<never>
-): Application => ({
-  handle: (request, reply) => {
-    Runtime.runCallback(runtime)(answer(request), {
-      onExit: (exit) => reply(Exit.isSuccess(exit) ? exit.value : SignerApplication.told(503, "the signer is stopping"))
-    })
-  },
-  misframed
-})
 
 const command = Cli.make("signer", options, ({ data, giveTreasury, host, port }) =>
   Effect.gen(function*() {

@@ -84,25 +84,18 @@ export const endBehind = (parts: Pick<Parts, "ledger">, bound: Pick<Bound, "offs
 
 const treasuryHint = "treasury"
 
+/** A request whose refusal by the signer means something of the signer as a whole. */
+const ofWhole = <A>(request: Effect.Effect<A, SignerError>, meaning: string): Effect.Effect<A, Unreachable> =>
+  Effect.mapError(request, (error) =>
+    error._tag === "SignerRefused" ? new Unreachable({ whom: "signer", detail: `${meaning}: ${error.message}` }) : ofSigner(error))
+
 /** A request for a key that must exist already: a signer that does not know it is not the venue's. */
 export const ofKnown = <A>(request: Effect.Effect<A, SignerError>): Effect.Effect<A, Unreachable> =>
-  Effect.mapError(request, (error) =>
-    error._tag === "SignerRefused"
-      ? new Unreachable({
-        whom: "signer",
-        detail: `its directory is not the venue's, or lacks keys, and has to be restored: ${error.message}`
-      })
-      : ofSigner(error))
+  ofWhole(request, "its directory is not the venue's, or lacks keys, and has to be restored")
 
 /** A claim of the treasury: a signer that refuses it is in order, and another venue's. */
 const ofClaim = (claim: Effect.Effect<void, SignerError>): Effect.Effect<void, Unreachable> =>
-  Effect.mapError(claim, (error) =>
-    error._tag === "SignerRefused"
-      ? new Unreachable({
-        whom: "signer",
-        detail: `it is another venue's: give this venue a signer of its own, or have that one give it its treasury: ${error.message}`
-      })
-      : ofSigner(error))
+  ofWhole(claim, "it is another venue's: give this venue a signer of its own, or have that one give it its treasury")
 
 /**
  * The treasury's key. A venue whose accounts have parties had a treasury before them and accepts no other: the results of the old

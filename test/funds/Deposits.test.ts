@@ -138,7 +138,7 @@ const crossed = ((): ReadonlyArray<ReadonlyArray<Trial>> => {
   ]
 })()
 
-const matrix = (few(0, 1) === 1 ? each : crossed).map((trials) => ({
+const matrix = few(crossed, each).map((trials) => ({
   trials,
   title: trials.map(({ point, row, step }) => `${step}, ${row.why}, started again ${point}`).join("; "),
   ends: trials[0]!.row.ends

@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { SimKeyStore } from "../../sim/world/SimKeyStore.js"
+import { applicationOf } from "../../src/cli/SignerListening.js"
 import { Listener } from "../../src/edge/http/Listener.js"
 import * as NodeListener from "../../src/edge/http/NodeListener.js"
 import { mostBodyBytes } from "../../src/signer/Protocol.js"
@@ -30,10 +31,7 @@ const served = (directory: string) =>
       Listener
     )
     const answer = SignerApplication.make(yield* over(storeIn(directory)), Redacted.make(token))
-    const { port } = yield* serve({
-      handle: (request, reply) => void Effect.runPromise(answer(request)).then(reply),
-      misframed: (reason) => SignerApplication.told(reason === "body_too_large" ? 413 : 400, "the request cannot be read")
-    })
+    const { port } = yield* serve(applicationOf(answer, yield* Effect.runtime()))
     return yield* signerAt(`http://127.0.0.1:${port}`)
   })
 

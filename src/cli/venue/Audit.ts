@@ -40,17 +40,18 @@ const isTold = ({ events, record: { command } }: Tail.Told): boolean =>
  */
 const stopTold = (state: State, { events, record: { command } }: Tail.Told): ReadonlyArray<string> => {
   const changes = events.flatMap((event) => event.event === "WithdrawalsStopped" ? [event.isStopped === 1] : [])
-  const ownAlarm = command.kind === "StopWithdrawals" ? alarmOf(command) : undefined
+  const stop = command.kind === "StopWithdrawals" ? command : undefined
+  const ownAlarm = stop === undefined ? undefined : alarmOf(stop)
   const alarmed = [
     ...(ownAlarm === undefined ? [] : [`[${ownAlarm}]`]),
     ...events.flatMap((event) => event.event === "LedgerAlarm" ? [alarmTold(state, event.alarm, event.transfer)] : [])
   ]
-  const differenceAtoms = command.kind === "StopWithdrawals" ? command.differenceAtoms : 0
-  const isCompared = command.kind === "StopWithdrawals" && command.reason === "reconciliation"
+  const differenceAtoms = stop?.differenceAtoms ?? 0
+  const isCompared = stop?.reason === "reconciliation"
   const lacks = ownAlarm === undefined ? "lacks" : "may lack"
   const lacking = differenceAtoms < 0 ? `: the treasury ${lacks} ${Format.money(-differenceAtoms)} USDC` : ""
   if (changes.length === 0 && isCompared) return [`[withdrawals stay stopped${lacking === "" ? ": the treasury lacks nothing" : lacking}]`]
-  if (changes.length === 0 && command.kind === "StopWithdrawals") return [...alarmed, `[withdrawals were stopped before${lacking}]`]
+  if (changes.length === 0 && stop !== undefined) return [...alarmed, `[withdrawals were stopped before${lacking}]`]
   return [...alarmed, ...changes.map((isStopped) => isStopped ? `[withdrawals are stopped${lacking}]` : "[withdrawals go on]")]
 }
 

@@ -128,9 +128,7 @@ export class Place implements Teller {
    * connection that found no more room for it after the next ticket would have to end, and its orders with it.
    */
   pause(): void {
-    this.turn++
-    this.prepares(0)
-    this.giveUp()
+    this.leave()
     this.isPaused = true
     this.subscription.end()
     this.isGiven = this.left !== undefined
@@ -144,9 +142,7 @@ export class Place implements Teller {
   }
 
   end(): void {
-    this.turn++
-    this.prepares(0)
-    this.giveUp()
+    this.leave()
     this.isEnded = true
     this.subscription.end()
     this.setting.hub.quieted(this.log, this)
@@ -162,6 +158,13 @@ export class Place implements Teller {
     this.subscription.end()
     this.subscription.isStale = false
     this.anew(() => {}, "slow_consumer")
+  }
+
+  /** Gives up what is under way: a snapshot that waits for the disk, or the reading of what was missed. */
+  private leave(): void {
+    this.turn++
+    this.prepares(0)
+    this.giveUp()
   }
 
   /** Begins a turn. Returns whether the subscription has neither ended nor begun again since. */
