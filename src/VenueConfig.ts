@@ -1,6 +1,6 @@
 /**
- * The venue's settings, from environment variables. A wrong one is refused at the start with the variable's name. The README lists them
- * with their defaults.
+ * The venue's settings, from environment variables. A wrong one is refused at the start with the variable's name. CONFIGURATION.md lists
+ * them with their defaults.
  */
 import * as Config from "effect/Config"
 import * as ConfigError from "effect/ConfigError"

@@ -1,7 +1,7 @@
 /**
  * `npm run signer -- --port N --data DIR`: the signer in a process of its own, which alone holds the parties' keys and signs what their
- * owners have approved. Its settings are environment variables; the README lists them. With `--give-treasury` it only has the treasury be
- * another venue's.
+ * owners have approved. Its settings are environment variables; CONFIGURATION.md lists them. With `--give-treasury` it only has the
+ * treasury be another venue's.
  *
  * Exit codes: 0 stopped as requested; 1 it cannot listen; 2 the keys cannot be opened; 3 the command line or a setting is wrong.
  */

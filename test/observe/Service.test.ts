@@ -32,9 +32,9 @@ const saidIn = (unit: ReadonlyArray<string>, name: string): ReadonlyArray<string
   unit.flatMap((line) => line.startsWith(`${name}=`) ? [line.slice(name.length + 1)] : [])
 const unitSays = (name: string): ReadonlyArray<string> => saidIn(unit, name)
 
-/** The settings of the README's table. */
+/** The settings of the table in CONFIGURATION. */
 const documented: ReadonlySet<string> = new Set(
-  [...text("README.md").matchAll(/^\| (`[A-Z_`, ]+`) \|/gm)].flatMap(([, names]) => names!.match(/[A-Z_]+/g)!)
+  [...text("CONFIGURATION.md").matchAll(/^\| (`[A-Z_`, ]+`) \|/gm)].flatMap(([, names]) => names!.match(/[A-Z_]+/g)!)
 )
 
 test("the image runs what `npm start` runs", () => {
@@ -73,7 +73,7 @@ test("the unit's limits fit the venue's own", () => {
   const constant = (name: string): number => Number(new RegExp(`^const ${name} = ([0-9_]+)$`, "m").exec(main)![1]!.replaceAll("_", ""))
   const left = ["exitOtherVersion", "exitToBeLookedAt", "exitConfig"].map(constant)
   expect(unitSays("RestartPreventExitStatus")).toEqual([left.join(" ")])
-  for (const code of left) expect(text("README.md")).toContain(`| ${code} | `)
+  for (const code of left) expect(text("OPERATIONS.md")).toContain(`| ${code} | `)
   expect(text("OPERATIONS.md")).toContain(`${left.slice(0, -1).join(", ")} and ${left.at(-1)} (`)
   const full = stopMsForTables({ occupancy: { orders: 16_000_000, idempotencyEntries: 16_000_000, accounts: 1_000_000 } })
   const mostSeconds = (constant("stopMs") + constant("fileMs") + full) / 1_000
@@ -133,7 +133,7 @@ test("the sample of settings has its comments on lines of their own, where both 
   expect(blocks.flatMap((block) => block.split("\n")).filter((line) => !line.startsWith("#") && line.includes("#"))).toEqual([])
 })
 
-test("the README's table has the settings that the program reads, and no others; operators are told of none besides", () => {
+test("the table of CONFIGURATION has the settings that the program reads, and no others; operators are told of none besides", () => {
   const files = [...fs.readdirSync("src").filter((name) => /(?:Config|Setting)\.ts$/.test(name)), "observe/NodeLog.ts"]
   const read = new Set(files.flatMap((file) => [...text(`src/${file}`).matchAll(/[([]"([A-Z][A-Z_]+)"/g)].map(([, name]) => name!)))
   // Node's own are read by Node.
@@ -147,7 +147,7 @@ test("every metric is explained to operators", () => {
   const sources = fs.readdirSync("src", { encoding: "utf8", recursive: true }).filter((name) => name.endsWith(".ts"))
   const metrics = new Set(sources.flatMap((file) => text(`src/${file}`).match(/(?<=")venue_[a-z_]+(?=")/g) ?? []))
   expect(metrics.size).toBeGreaterThan(80)
-  const told = `${text("README.md")}${text("OPERATIONS.md")}`
+  const told = `${text("CONFIGURATION.md")}${text("OPERATIONS.md")}`
   expect([...metrics].filter((name) => !new RegExp(`\\b${name}\\b`).test(told))).toEqual([])
 })
 
@@ -156,5 +156,5 @@ test("what the operators' page links to and runs is there", () => {
   for (const [, file] of page.matchAll(/\]\(([A-Za-z][\w./-]*)/g)) expect(fs.existsSync(file!), file).toBe(true)
   for (const [file] of page.matchAll(/\b(?:scripts|test)\/[\w./-]*\w/g)) expect(fs.existsSync(file), file).toBe(true)
   for (const [, name] of page.matchAll(/npm run (\w+)/g)) expect(scripts, name).toHaveProperty(name!)
-  expect(text("README.md")).toContain("](OPERATIONS.md)")
+  for (const linked of ["CONFIGURATION.md", "OPERATIONS.md"]) expect(text("README.md")).toContain(`](${linked})`)
 })

@@ -1,4 +1,4 @@
-/** Files that hold a key, a token or a secret, at the places where the tools and the README put them, are ignored by git. */
+/** Files that hold a key, a token or a secret, at the places where the tools and the documents put them, are ignored by git. */
 import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import { expect, test } from "vitest"
@@ -35,8 +35,8 @@ test("whatever git ignores stays out of what the image is built from", () => {
   expect(patterns(".gitignore").filter((pattern) => !kept.has(pattern))).toEqual([])
 })
 
-test("the README writes keys nowhere else", () => {
-  const text = fs.readFileSync("README.md", "utf8")
+test("README and OPERATIONS write keys nowhere else", () => {
+  const text = ["README.md", "OPERATIONS.md"].map((file) => fs.readFileSync(file, "utf8")).join("\n")
   const written = text.split("\n").filter((line) => line.includes("--json >")).map((line) => / > (\S+)/.exec(line)?.[1])
   expect(written).not.toEqual([])
   expect(written.filter((file) => file !== undefined && !holding.includes(file) && file !== "market.json")).toEqual(
