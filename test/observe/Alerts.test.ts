@@ -8,8 +8,15 @@ import * as Yaml from "yaml"
 
 type Figures = Readonly<Record<string, number>>
 
+interface Rule {
+  readonly alert: string
+  readonly expr: string
+  readonly labels: { readonly severity: "page" | "ticket" }
+  readonly annotations: { readonly runbook_url?: string }
+}
+
 const { groups } = Yaml.parse(fs.readFileSync("scripts/observe/alerts.yaml", "utf8")) as {
-  readonly groups: ReadonlyArray<{ readonly rules: ReadonlyArray<{ readonly alert: string; readonly expr: string }> }>
+  readonly groups: ReadonlyArray<{ readonly rules: ReadonlyArray<Rule> }>
 }
 const rules: ReadonlyMap<string, string> = new Map(groups.flatMap((group) => group.rules.map(({ alert, expr }) => [alert, expr] as const)))
 
@@ -93,6 +100,18 @@ const cases: Readonly<Record<string, readonly [well: Figures, ...fires: Readonly
 
 test("every alert has its case here", () => {
   expect(Object.keys(cases)).toEqual([...rules.keys()])
+})
+
+test("every alert points at a section of OPERATIONS that tells its severity and what to do, and every section has its alert", () => {
+  const [, alerts] = /^## Alerts\n(.*?)^## /ms.exec(fs.readFileSync("OPERATIONS.md", "utf8"))!
+  const sections = alerts!.split(/^### /m).slice(1).map((section) => {
+    const [heading, , first] = section.split("\n")
+    return { url: `OPERATIONS.md#${heading!.toLowerCase()}`, severity: first!.slice(0, first!.indexOf(".")).toLowerCase() }
+  })
+  const pointing = groups.flatMap((group) =>
+    group.rules.map(({ annotations, labels }) => ({ url: annotations.runbook_url, severity: labels.severity }))
+  )
+  expect(sections).toEqual(pointing)
 })
 
 test.each(Object.entries(cases))("%s fires for what it is about, and not for what is well", (alert, [well, ...troubles]) => {
