@@ -831,6 +831,7 @@ export const operatorRejected: Failure = operatorUnauthorized
 /** Every failure that only the edge makes, for catalogues and tests. */
 export const all: ReadonlyArray<Failure> = [
   invalidRequest("quantity: must be a decimal string"),
+  marketAssetsInvalid("marketId: a market's base must be another asset than its quote."),
   routeNotFound,
   methodNotAllowed,
   payloadTooLarge,

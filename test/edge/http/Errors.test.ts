@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest"
 import { refuse } from "../../../src/operations/Operations.js"
 import * as Outcome from "../../../src/operations/Outcome.js"
+import * as Refusal from "../../../src/domain/Refusal.js"
 import { Histogram } from "../../../src/domain/Histogram.js"
 import { Call, type Services } from "../../../src/edge/http/Call.js"
 import type { Described } from "../../../src/edge/http/Endpoint.js"
@@ -120,6 +121,45 @@ test("what a refusal compared is told in the guard's unit", async () => {
   expect(await told(43), "a price it met").toEqual({ limit: "1.0", actual: "250.0", nearest: undefined })
   expect(await told(23, Number.NaN, 5), "a status").toEqual({ limit: undefined, actual: "cancel_only", nearest: undefined })
   expect(await told(22), "nothing compared").toEqual({ limit: undefined, actual: undefined, nearest: undefined })
+})
+
+/** The functions of `Errors` that make a failure. */
+type Making = { [K in keyof typeof Errors]: (typeof Errors)[K] extends (...given: never) => Errors.Failure ? K : never }[keyof typeof Errors]
+
+/** A failure of each of them: the compiler asks for one of a new function. */
+const made: Readonly<Record<Making, Errors.Failure>> = {
+  refused: Errors.refused(Refusal.Refusal.keyLimit),
+  refusedForMarkets: Errors.refusedForMarkets(Refusal.Refusal.keyLimit, ["BTC-USDC-PERP"]),
+  invalidRequest: Errors.invalidRequest("quantity: must be a decimal string"),
+  marketAssetsInvalid: Errors.marketAssetsInvalid("marketId: a market's base must be another asset than its quote."),
+  offGrid: Errors.offGrid(Refusal.Refusal.priceOffGrid, "price: has more than 1 decimals.", {}),
+  routeMeant: Errors.routeMeant({ method: "GET", path: "/v1/markets" }),
+  notSupported: Errors.notSupported("timeInForce is not supported."),
+  memberNotSupported: Errors.memberNotSupported("timeInForce"),
+  operationNotAvailable: Errors.operationNotAvailable("Index prices do not come from operators here."),
+  rateLimited: Errors.rateLimited(60),
+  keyRejected: Errors.keyRejected("revoked"),
+  assertionInvalid: Errors.assertionInvalid("The assertion was not made for this challenge."),
+  registrationInvalid: Errors.registrationInvalid("The response was not made for this challenge."),
+  userCodeUnknownBeside: Errors.userCodeUnknownBeside(true, ["key_1"]),
+  keyLimitOfBots: Errors.keyLimitOfBots(["key_1"]),
+  grantFetched: Errors.grantFetched("key_1"),
+  workloadTokenRejected: Errors.workloadTokenRejected("The token has expired."),
+  sequenceAhead: Errors.sequenceAhead({ limit: "41", actual: "42" }),
+  sequenceNotRetained: Errors.sequenceNotRetained({ limit: "41", actual: "17", nearest: "1000041" }),
+  accountOpenings: Errors.accountOpenings(1),
+  ledgerDeclines: Errors.ledgerDeclines("deposit_rejected"),
+  shortfallNotAccepted: Errors.shortfallNotAccepted({}),
+  tooManyPieces: Errors.tooManyPieces("deposit_rejected", "12000000")
+}
+
+test("every failure that the edge can make is among those that the reference lists", () => {
+  const listed = new Set([...Errors.all, ...Refusal.all.map(([, description]) => ({ description }))].map(({ description: { name } }) => name))
+  const values = Object.values<unknown>(Errors).filter((value) => typeof value === "object" && value !== null && "description" in value)
+  const unlisted = [...values as ReadonlyArray<Errors.Failure>, ...Object.values(made)].map(({ description: { name } }) => name)
+    .filter((name) => !listed.has(name))
+  expect(values.length).toBeGreaterThan(40)
+  expect(unlisted).toEqual([])
 })
 
 test("failures of the edge decode in both envelopes", () => {
