@@ -328,6 +328,8 @@ export interface StatsView extends Day {
   readonly fundingRateE9: number
   readonly predictedFundingRate8hE9: number
   readonly predictedFundingRateE9: number
+  /** When funding may be paid next, epoch milliseconds; 0 where that is not known, and in a delisted market. */
+  readonly nextFundingEpochMs: number
 }
 
 /** How full each bounded table is. */
@@ -519,7 +521,7 @@ export interface Reads {
    * The ordinal, record and time of the venue's oldest retained fill: all earlier ones are forgotten. All 0 while none has been.
    */
   readonly oldestFill: () => OldestFill
-  /** As of the last record; whether the running interval can still be paid may be judged by a later time than its. */
+  /** As of the last record; whether the running interval can still be paid, and when the next one ends, may go by a later time. */
   readonly stats: (market: number, atEpochMs?: number) => StatsView
   /** Whether the last record, which was applied here, sampled any market's book: without it no market has to be asked for. */
   readonly hasSampledAny: () => boolean

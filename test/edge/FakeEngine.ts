@@ -92,7 +92,8 @@ const stats: StatsView = {
   fundingRate8hE9: 0,
   fundingRateE9: 0,
   predictedFundingRate8hE9: 100_000,
-  predictedFundingRateE9: 12_500
+  predictedFundingRateE9: 12_500,
+  nextFundingEpochMs: 0
 }
 
 /** The position that every account holds. */

@@ -7,9 +7,8 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { isoTime } from "../../domain/IsoTime.js"
 import * as Market from "../../domain/Market.js"
-import * as Session from "../../domain/Session.js"
 import * as Units from "../../domain/Units.js"
-import { type BookView, isDelisted, type MarketView, type StatsView } from "../../engine/Reads.js"
+import type { BookView, MarketView, StatsView } from "../../engine/Reads.js"
 import type { Services } from "../http/Call.js"
 import * as Example from "../http/Example.js"
 import { json } from "../http/Executor.js"
@@ -125,19 +124,6 @@ const fundingRateBasisMs = 8 * hourMs
 const e9PerBps = 100_000
 const one = 1_000_000_000
 
-/**
- * The next end of an interval after a time; in a market with sessions the first one that a known session is open at, since nothing is paid
- * at others. 0 where there is none, and in a delisted market, where funding has ended.
- */
-const nextFundingEpochMs = (view: MarketView, atEpochMs: number): number => {
-  const { parameters: { fundingIntervalMs }, session } = view
-  if (isDelisted(view)) return 0
-  const endAfter = (epochMs: number): number => (Math.floor(epochMs / fundingIntervalMs) + 1) * fundingIntervalMs
-  if (session === undefined) return endAfter(atEpochMs)
-  const span = Session.spansFrom(session, atEpochMs).find(([from, to]) => endAfter(from) < to)
-  return span === undefined ? 0 : endAfter(span[0])
-}
-
 /** An interval as the unified vocabulary names it: `1h`, `30m`, `10s`. */
 const intervalName = (intervalMs: number): string =>
   intervalMs % hourMs === 0
@@ -152,25 +138,17 @@ const rateBps = (rateE9: number): string => String(Math.floor(rateE9 / e9PerBps 
 /** Atoms that may be beyond the safe integers, as a number at a scale. */
 const toNumber = (atoms: bigint, scale: number): number => Number(Units.formatDecimal(atoms, scale))
 
-interface Figures extends StatsView {
-  readonly nextFundingEpochMs: number
-}
-
 /**
  * A market's figures as of the last record. The freshness of the index, the next funding time and whether the running interval can still
  * be paid go by the present time: where all markets stand still there may be no record for days.
  */
-export const figuresOf = (services: Pick<Services, "now" | "state">, view: MarketView): Figures => {
-  const atEpochMs = decidedAt(services)
-  return {
-    ...services.state.stats(view.index, atEpochMs),
-    isStale: isIndexStale(view, services),
-    nextFundingEpochMs: nextFundingEpochMs(view, atEpochMs)
-  }
-}
+export const figuresOf = (services: Pick<Services, "now" | "state">, view: MarketView): StatsView => ({
+  ...services.state.stats(view.index, decidedAt(services)),
+  isStale: isIndexStale(view, services)
+})
 
 /** `external-market-stats/v1` of figures. */
-export const stats = (view: MarketView, figures: Figures): MarketStats => {
+export const stats = (view: MarketView, figures: StatsView): MarketStats => {
   const { marketId, priceScale, quantityScale } = view.parameters
   const price = (atoms: number): string => Units.formatDecimal(atoms, priceScale)
   const quantity = (atoms: number | bigint): string => Units.formatDecimal(atoms, quantityScale)
@@ -212,7 +190,7 @@ export const stats = (view: MarketView, figures: Figures): MarketStats => {
 }
 
 /** The figures in the unified vocabulary: every number is there, 0 where there was nothing yet. */
-const compatStats = (view: MarketView, figures: Figures, atEpochMs: number): CompatStats => {
+const compatStats = (view: MarketView, figures: StatsView, atEpochMs: number): CompatStats => {
   const { parameters } = view
   const price = (atoms: number): number => Units.toNumber(atoms, parameters.priceScale)
   const quantity = (atoms: number): number => Units.toNumber(atoms, parameters.quantityScale)
@@ -244,7 +222,7 @@ const vwapAtoms = (market: Market.Parameters, { volumeBaseAtoms, volumeQuoteAtom
   Number(Market.averagePriceAtoms(market, volumeQuoteAtoms, volumeBaseAtoms))
 
 /** A ticker in the unified shape. `book` needs its best level only. */
-const compatTicker = (view: MarketView, figures: Figures, book: BookView, atEpochMs: number): CompatTicker => {
+const compatTicker = (view: MarketView, figures: StatsView, book: BookView, atEpochMs: number): CompatTicker => {
   const { parameters } = view
   const price = (atoms: number): number => Units.toNumber(atoms, parameters.priceScale)
   const quantity = (atoms: number): number => Units.toNumber(atoms, parameters.quantityScale)

@@ -88,6 +88,17 @@ const intervalAt = (atEpochMs: number, { parameters: { fundingIntervalMs } }: Ma
 const endsAtEpochMs = ({ fundingInterval, parameters: { fundingIntervalMs } }: MarketState): number =>
   (fundingInterval + 1) * fundingIntervalMs
 
+/**
+ * The first end of an interval after a time at which its market is open as far as its session tells, since nothing is paid at others:
+ * epoch milliseconds, 0 where none is known and in a delisted market, where funding has ended.
+ */
+export const nextEndEpochMs = (market: MarketState, atEpochMs: number): number => {
+  if (market.isDelisted) return 0
+  const endAfter = (epochMs: number): number => (intervalAt(epochMs, market) + 1) * market.parameters.fundingIntervalMs
+  const span = spansFrom(market, atEpochMs).find(([from, to]) => endAfter(from) < to)
+  return span === undefined ? 0 : endAfter(span[0])
+}
+
 /** Whether the current interval has at least half of its samples, or would have with some more. */
 const hasEnough = ({ parameters: { fundingIntervalMs }, premiumSamples }: MarketState, more = 0): boolean =>
   (premiumSamples + more) * 2 * sampleMs >= fundingIntervalMs

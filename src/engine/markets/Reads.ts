@@ -16,7 +16,7 @@ import { hasRoom, type PutComesTo, putComesTo } from "./Deciding.js"
 import { isMissed } from "./Delisting.js"
 import { finalPriceAt } from "./FinalPrice.js"
 import { isStale } from "./Freshness.js"
-import { isLastUnpaid, perInterval, predictedRate8hE9, sampleMs } from "./Funding.js"
+import { isLastUnpaid, nextEndEpochMs, perInterval, predictedRate8hE9, sampleMs } from "./Funding.js"
 import { VenueReads } from "../venue/Reads.js"
 
 /** The session of a market with trading sessions before any was journaled. */
@@ -146,7 +146,8 @@ export class MarketReads extends VenueReads {
       change24hBps: market.change24hBps(this.state.atEpochMs),
       isStale: isStale(market, this.state.atEpochMs),
       isIndexHeld: market.heldPrice !== 0,
-      ...fundingRates(this.state, market, atEpochMs)
+      ...fundingRates(this.state, market, atEpochMs),
+      nextFundingEpochMs: nextEndEpochMs(market, atEpochMs)
     }
   }
 
