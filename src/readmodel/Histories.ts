@@ -308,11 +308,11 @@ const isUntaken = (failure: Unwritten): boolean => failure._tag === "SqlError" &
 /** Whether a failure means that the file itself is unusable, rather than temporarily unavailable. */
 const isDamage = (failure: Failure): boolean => {
   if (failure._tag === "HistoriesForeign") return true
-  if (failure._tag === "HistoriesDatabaseUnusable") return /not a database|malformed|corrupt/i.test(failure.reason)
+  if (failure._tag === "HistoriesDatabaseUnusable") return Sql.isDamage(failure.code ?? "")
   if (failure._tag !== "SqlError") return false
   const code = Sql.codeOf(failure)
   // The statements are the program's own: one that fails to compile means that the tables are not as they were created.
-  return code === "SQLITE_ERROR" || code.startsWith("SQLITE_CORRUPT") || code.startsWith("SQLITE_NOTADB")
+  return code === "SQLITE_ERROR" || Sql.isDamage(code)
 }
 
 /** For how long the same failure is not logged again, milliseconds: a full disk fails every attempt in the same way. */

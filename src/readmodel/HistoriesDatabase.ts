@@ -10,11 +10,13 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
-import { run } from "./Sql.js"
+import { codeIn, run } from "./Sql.js"
 
 /** There is no usable database: the file cannot be opened, or is not a database. */
 export class DatabaseUnusable extends Schema.TaggedError<DatabaseUnusable>()("HistoriesDatabaseUnusable", {
   reason: Schema.String,
+  /** The code that SQLite or the file system gave, where one did: by it alone it is decided whether the file is damaged. */
+  code: Schema.optional(Schema.String),
   /** What stands in the way, and what to do, where it is known. */
   remedy: Schema.optional(Schema.String)
 }) {
@@ -54,6 +56,12 @@ export class HistoriesAnew extends Context.Tag("venue/readmodel/HistoriesAnew")<
 /** How long a statement waits for another connection, in ms: a blocked thread handles nothing else, so callers retry later. */
 const busyMs = 100
 
+/** Whatever was thrown while a database was opened, or its file was moved. */
+export const unusable = (cause: unknown): DatabaseUnusable => {
+  const code = codeIn(cause)
+  return new DatabaseUnusable({ reason: cause instanceof Error ? cause.message : String(cause), ...code === "" ? undefined : { code } })
+}
+
 /** Opens a database; a file that is not one is a failure, not a defect. */
 export const openAt = (filename: string): Effect.Effect<SqlClient.SqlClient, DatabaseUnusable, Scope.Scope> =>
   // The client would switch on the write-ahead log before the time limit for that could be set.
@@ -63,7 +71,7 @@ export const openAt = (filename: string): Effect.Effect<SqlClient.SqlClient, Dat
     Effect.tap((sql) => run(sql, "PRAGMA journal_mode = WAL")),
     Effect.mapError((error) => error._tag === "SqlError" ? error.cause : error),
     Effect.orDie,
-    Effect.catchAllDefect((cause) => Effect.fail(new DatabaseUnusable({ reason: cause instanceof Error ? cause.message : String(cause) })))
+    Effect.catchAllDefect((cause) => Effect.fail(unusable(cause)))
   )
 
 /** In memory: every start begins with the journal's first record. */

@@ -13,7 +13,7 @@ import * as Layer from "effect/Layer"
 import * as NodeDirectory from "../NodeDirectory.js"
 import * as NodePrivateFile from "../NodePrivateFile.js"
 import { toldUnusable } from "../NodeUnusable.js"
-import { DatabaseUnusable, HistoriesAnew, HistoriesDatabase, openAt } from "./HistoriesDatabase.js"
+import { DatabaseUnusable, HistoriesAnew, HistoriesDatabase, openAt, unusable } from "./HistoriesDatabase.js"
 import { run, textOf } from "./Sql.js"
 
 /** The file's name in the data directory. */
@@ -24,9 +24,6 @@ const mostAside = 16
 
 /** Suffixes of the database file and of the files that SQLite keeps beside it. */
 const companions = ["", "-wal", "-shm"]
-
-const unusable = (cause: unknown): DatabaseUnusable =>
-  new DatabaseUnusable({ reason: cause instanceof Error ? cause.message : String(cause) })
 
 const trying = (act: () => void): Effect.Effect<void, DatabaseUnusable> => Effect.try({ try: act, catch: unusable })
 
@@ -156,8 +153,8 @@ export const toldAtStart = (dataDir: string, sequence: number): Effect.Effect<vo
 }
 
 /** Adds to a failure which of the files belongs to another user, as after a restore by root: SQLite only says that one cannot be opened. */
-const withOwner = (dataDir: string) => ({ reason }: DatabaseUnusable): DatabaseUnusable =>
-  new DatabaseUnusable({ reason, remedy: toldUnusable(dataDir, companions.map((companion) => `${fileName}${companion}`), "venue") })
+const withOwner = (dataDir: string) => ({ code, reason }: DatabaseUnusable): DatabaseUnusable =>
+  new DatabaseUnusable({ reason, code, remedy: toldUnusable(dataDir, companions.map((companion) => `${fileName}${companion}`), "venue") })
 
 /** Opens the file in the current thread. */
 export const layer = (dataDir: string): Layer.Layer<HistoriesDatabase | HistoriesAnew> => {

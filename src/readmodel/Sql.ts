@@ -5,8 +5,14 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 
+/** The code of whatever was thrown, as the database and the file system give one; empty where there is none. */
+export const codeIn = (cause: unknown): string => cause instanceof Error && "code" in cause ? String(cause.code) : ""
+
 /** The database's own code for a failure; empty where there is none. */
-export const codeOf = ({ cause }: SqlError): string => cause instanceof Error && "code" in cause ? String(cause.code) : ""
+export const codeOf = ({ cause }: SqlError): string => codeIn(cause)
+
+/** Whether a code of the database says that its file is damaged, or is no database. */
+export const isDamage = (code: string): boolean => code.startsWith("SQLITE_CORRUPT") || code.startsWith("SQLITE_NOTADB")
 
 /** A failure in words with its code, since the library's own message is the same for every statement. */
 export const textOf = (error: SqlError): string => {

@@ -5,7 +5,7 @@ import * as path from "node:path"
 import { type Clock, Deferred, Duration, Effect, Exit, Logger, Stream } from "effect"
 import { expect, onTestFinished, test } from "vitest"
 import * as Histories from "../../src/readmodel/Histories.js"
-import { DatabaseUnusable, openAt } from "../../src/readmodel/HistoriesDatabase.js"
+import { DatabaseUnusable, openAt, unusable } from "../../src/readmodel/HistoriesDatabase.js"
 import { nothingKept, Projection } from "../../src/readmodel/Projection.js"
 import * as Tables from "../../src/readmodel/Tables.js"
 import { idleClock } from "../journal/Harness.js"
@@ -70,6 +70,32 @@ test("of a database that cannot be opened it is told that there is nothing to re
     return yield* Deferred.await(reached)
   })).pipe(Effect.withClock(idleClock)))
   expect(told).toBeUndefined()
+})
+
+/** An error as SQLite and the file system throw them. */
+const thrown = (message: string, code: string): Error => Object.assign(new Error(message), { code })
+
+test.each([
+  ["stays where it is, whatever words its path adds to a failure of the system", "stays",
+    thrown("EACCES: permission denied, open '/data/corrupt, not a database/histories.db'", "EACCES")],
+  ["stays where it is while SQLite cannot open it", "stays", thrown("unable to open database file", "SQLITE_CANTOPEN")],
+  ["is set aside where SQLite finds it damaged, in whatever words", "is set aside", thrown("it is broken", "SQLITE_CORRUPT_VTAB")],
+  ["is set aside where SQLite finds that it is none, in whatever words", "is set aside", thrown("it is something else", "SQLITE_NOTADB")]
+])("a database %s", async (_, fate, cause) => {
+  let attempts = 0
+  const ended = await Effect.runPromise(Effect.scoped(Effect.gen(function*() {
+    const over = yield* Deferred.make<string>()
+    yield* Histories.make({
+      database: {
+        name: "histories.db",
+        open: Effect.suspend(() => ++attempts === 1 ? unusable(cause) : Effect.zipRight(Deferred.succeed(over, "stays"), Effect.never)),
+        setAside: Effect.zipRight(Deferred.succeed(over, "is set aside"), Effect.never)
+      },
+      reached: () => {}
+    } as never)
+    return yield* Deferred.await(over)
+  })).pipe(Effect.withClock({ ...idleClock, sleep: () => Effect.yieldNow() })))
+  expect(ended).toBe(fate)
 })
 
 test("a failure that stays the same is logged once a minute, and another one at once", async () => {
