@@ -15,15 +15,6 @@ export const granted: Exceptions = {
   "long-function": [
     "Exchanges.write",
     "Synthetic.captures"
-  ],
-  "unused-export": [
-    "Calls.nativeBody",
-    "Determinism.resetFiberIds",
-    "Fills.fillsKept",
-    "Market.MaintenanceTier",
-    "Options.intents",
-    "Orders.Flags",
-    "SegmentJournal.defaultOptions"
   ]
 }
 

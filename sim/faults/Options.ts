@@ -505,7 +505,7 @@ export interface Edges {
 const edgeCollateral = { large: 4_000_000_000, small: 3 } as const
 
 /** A trader's possible intents. */
-export const intents = [
+const intents = [
   "make",
   "take",
   "market order",

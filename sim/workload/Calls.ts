@@ -84,7 +84,7 @@ const trade = (
 })
 
 /** The native body of an order. */
-export const nativeBody = (who: Identity, wish: Wish) => ({
+const nativeBody = (who: Identity, wish: Wish) => ({
   accountId: who.accountId,
   marketId: wish.market.marketId,
   clientOrderId: wish.clientOrderId,

@@ -21,7 +21,7 @@ const effectGlobals = (): Map<unknown, unknown> | undefined =>
   (globalThis as { "effect/GlobalValue"?: Map<unknown, unknown> })["effect/GlobalValue"]
 
 /** Resets Effect's fiber counter, so that fiber ids do not depend on what ran before in this process. */
-export const resetFiberIds = (): void => {
+const resetFiberIds = (): void => {
   const counter = effectGlobals()?.get(Symbol.for("effect/Fiber/Id/_fiberCounter"))
   if (counter === undefined) throw new Error("Effect's fiber counter was not found: another version of effect?")
   MutableRef.set(counter as MutableRef.MutableRef<number>, 0)

@@ -31,7 +31,7 @@ const Bps = Schema.Int.pipe(Schema.between(0, 1_000_000))
 const Asset = Schema.String.pipe(Schema.pattern(/^[A-Z0-9]{1,12}$/))
 
 /** One slice of the maintenance schedule: notional above the threshold (money atoms) costs this many bps. */
-export const MaintenanceTier = Schema.Struct({ notionalThresholdAtoms: Atoms, maintenanceMarginBps: Bps })
+const MaintenanceTier = Schema.Struct({ notionalThresholdAtoms: Atoms, maintenanceMarginBps: Bps })
 
 /** Shortest and longest funding interval, in milliseconds; a day holds a whole number of intervals. */
 const fundingIntervals = { least: 10_000, most: 86_400_000 }

@@ -29,7 +29,7 @@ export interface Fill {
 export type OldestFill = Pick<Fill, "ordinal" | "sequence" | "atEpochMs">
 
 /** Fills kept: the same everywhere, since they are part of the state. */
-export const fillsKept = 131_072
+const fillsKept = 131_072
 
 /** The index of each value in a fill's row of 16 numbers, and its name in snapshots: columns of numbers, then of words. */
 const floatColumns = {

@@ -42,16 +42,6 @@ const requeuedBit = 1 << 13
 /** The bits of the flags from here on hold the order's retention. */
 const retentionShift = 14
 
-/** The contents of an order's flags. */
-export interface Flags {
-  readonly side: Order.Side
-  readonly type: Order.Type
-  readonly timeInForce: Order.TimeInForce
-  readonly postOnly: boolean
-  readonly reduceOnly: boolean
-  readonly selfTradePrevention: Order.SelfTradePrevention
-}
-
 /** The flags word of a new order: status open, no cancel reason. */
 export const packFlags = (
   side: Order.Side,

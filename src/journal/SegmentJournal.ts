@@ -58,7 +58,7 @@ const tellSavingMs = 10_000
 /** Pause before the next segment is prepared again, where the disk is full. */
 const retryPause = "500 millis"
 
-export const defaultOptions: Options = { segmentBytes: Segment.defaultBytes, maxBlockBytes: Block.defaultMaxBytes }
+const defaultOptions: Options = { segmentBytes: Segment.defaultBytes, maxBlockBytes: Block.defaultMaxBytes }
 
 /** Bytes of a new segment zeroed at a time, so that the disk serves appends in between. */
 const zeroingBytes = 1 << 20
