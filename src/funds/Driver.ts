@@ -283,7 +283,7 @@ export class Driver {
   /** An attempt interrupted by the venue's stop is no defect for its callers: the next process continues the transfer. */
   private awaited(number: number, fiber: Fiber.RuntimeFiber<void, Trouble>): Effect.Effect<void, Trouble> {
     const ended = Effect.flatMap(Fiber.await(fiber),
-      (exit) => Exit.isInterrupted(exit) ? new Unreachable({ whom: "ledger", detail: "the venue stops" }) : exit)
+      (exit) => Exit.isInterrupted(exit) ? venueStops() : exit)
     return Effect.flatten(Effect.timeoutTo(ended, {
       duration: this.options.askedMs,
       onSuccess: () => Effect.void,
@@ -446,10 +446,13 @@ const sinceWithheld = {
 const isWaiting = ({ waitMs: forMs, waitsSinceEpochMs }: Tended, nowEpochMs: number): boolean =>
   nowEpochMs >= waitsSinceEpochMs && nowEpochMs < waitsSinceEpochMs + forMs
 
+/** Nothing but the venue's stop interrupts an attempt. */
+const venueStops = (): Unreachable => new Unreachable({ whom: "venue", detail: "it stops" })
+
 const troubleOf = (cause: Cause.Cause<Trouble>): Trouble => {
   const failure = Cause.failureOption(cause)
   if (failure._tag === "Some") return failure.value
   return Cause.isDie(cause)
     ? new Unreachable({ whom: "venue", detail: "it met a defect, which is in its log" })
-    : new Unreachable({ whom: "ledger", detail: "interrupted" })
+    : venueStops()
 }

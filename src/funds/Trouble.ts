@@ -3,7 +3,7 @@ import * as Schema from "effect/Schema"
 
 /**
  * The ledger or the signer has not done what it was asked, for no known permanent reason: another attempt will succeed sooner or
- * later. `venue`: neither is to blame, as the venue itself met a defect.
+ * later. `venue`: neither is to blame, as the venue itself met a defect, or stops.
  */
 export class Unreachable extends Schema.TaggedError<Unreachable>()("Unreachable", {
   whom: Schema.Literal("ledger", "signer", "venue"),

@@ -133,13 +133,14 @@ export const serve = (
           const { id, parameters, question } = asked
           // It takes no time from those that somebody waits for.
           if (isGivenUp(givenUp, id)) return say({ _tag: "Found", id, read: undefined })
-          const read = histories[question] as (...parameters: ReadonlyArray<unknown>) => Effect.Effect<Histories.Read<unknown>, unknown>
+          const read: (...parameters: ReadonlyArray<never>) => Effect.Effect<Histories.Read<unknown>, Histories.Unavailable> =
+            histories[question]
           const nothing = (): void => say({ _tag: "Found", id, read: undefined })
-          const asks = Effect.map(Effect.suspend(() => read(...parameters)), (found) => say({ _tag: "Found", id, read: found }))
+          const asks = Effect.map(Effect.suspend(() => read(...parameters as ReadonlyArray<never>)), (found) => say({ _tag: "Found", id, read: found }))
           // A bug is logged, and only this read gets no answer.
           const told = Effect.catchAllDefect(asks,
             (defect) => Effect.zipRight(Effect.logError("the histories could not answer", defect), Effect.sync(nothing)))
-          fork(Effect.catchAll(told, () => Effect.sync(nothing)))
+          fork(Effect.catchTag(told, "HistoriesUnavailable", () => Effect.sync(nothing)))
         }
       }
     }

@@ -14,7 +14,7 @@ import { endedBy, follow } from "./Follower.js"
 import { type Ended, Told } from "./FollowerHost.js"
 import type { Begun, Message } from "./NodeFollower.js"
 import { stepBack } from "./NodePriority.js"
-import { stepLost } from "./StepLost.js"
+import { tellStepLost } from "./StepLost.js"
 
 assert(parentPort !== null, "it is started as a thread")
 const port = parentPort
@@ -27,11 +27,9 @@ const logger = Logger.replace(Logger.defaultLogger,
 
 const endOf = (cause: Cause.Cause<unknown>): Ended => ({ reason: Cause.pretty(cause) })
 
-/** Told by this thread because the state may be large: reading it would hold up the writer. */
-const tellStepLost = Effect.flatMap(stepLost, (text) => text === undefined ? Effect.void : Effect.logWarning(text))
-
 const program = Effect.sync(stepBack).pipe(
-  Effect.zipRight(isFirst ? Effect.forkDaemon(Effect.ignore(tellStepLost)) : Effect.void),
+  // This thread tells it because the state may be large: reading it would hold up the writer.
+  Effect.zipRight(isFirst ? Effect.forkDaemon(tellStepLost) : Effect.void),
   Effect.zipRight(Effect.either(follow(setting, new Told(memory), say))),
   Effect.provide(
     Layer.provideMerge(SnapshotStore.layerBesideInto(Snapshot.memoryFor(setting.capacity)), NodeDisk.layerBeside(dataDir, lock))

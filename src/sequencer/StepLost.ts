@@ -1,4 +1,5 @@
 /** Whether the state of the journal's last step to other rules can still be read. Without it no version can replay the journal. */
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Block from "../journal/Block.js"
 import { Disk, type DiskError } from "../journal/Disk.js"
@@ -28,3 +29,11 @@ export const stepLost: Effect.Effect<string | undefined, Unreadable | DiskError,
   return `the state that the last step began with (snapshots/*.step) is ${condition}: put it back from a copy, since no version can replay `
     + "this journal from its beginning without it"
 })
+
+/** Logs what has to be put back, or why that is not known. */
+export const tellStepLost: Effect.Effect<void, never, Disk> = stepLost.pipe(
+  Effect.flatMap((text) => text === undefined ? Effect.void : Effect.logWarning(text)),
+  Effect.catchAllCause((cause) =>
+    Effect.logWarning(`it is not known whether the state that the last step began with can be read: ${Cause.pretty(cause)}`)
+  )
+)

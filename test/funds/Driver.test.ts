@@ -1,5 +1,5 @@
 /** How transfers progress while the ledger is slow or many requests come at once: which of them wait, and how that is answered. */
-import { Clock, Effect, Fiber, Logger, Scope, TestClock, TestContext } from "effect"
+import { Clock, Effect, Exit, Fiber, Logger, Scope, TestClock, TestContext } from "effect"
 import { describe, expect, test } from "vitest"
 import * as Ids from "../../src/domain/Ids.js"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -176,6 +176,24 @@ describe("among many deposits over a slow ledger", () => {
       expect(yield* Fiber.poll(late)).toMatchObject({ value: { value: { left: { code: "HOLDINGS_IN_USE" } } } })
       expect(preparedAt).toEqual([10_000, 20_000, 30_000, 40_000])
     })))
+})
+
+test("who asked as the venue stopped is told so, and not that the ledger were to blame", async () => {
+  const parts = partsOf({
+    ledger: { participantId: Effect.never },
+    reads: {
+      transfer: (number: number) => ({ awaits: "preparation", kind: "withdrawal", number, stepAtHand: { name: "treasury_withdrawal" } })
+    }
+  })
+  const told = await Effect.runPromise(Effect.gen(function*() {
+    const scope = yield* Scope.make()
+    const driver = new Driver(parts, scope)
+    const asked = yield* Effect.fork(Effect.flip(driver.ask(1)))
+    yield* Effect.yieldNow()
+    yield* Scope.close(scope, Exit.void)
+    return yield* Fiber.join(asked)
+  }).pipe(Effect.provide(TestContext.TestContext)))
+  expect(told).toMatchObject({ _tag: "Unreachable", whom: "venue", message: "the venue: it stops" })
 })
 
 test("transfers that fail together are not all tried again together", async () => {
