@@ -3,7 +3,7 @@
  * disk of its own, so that nothing of the run is shifted. A venue's start comes across only a few of these directories in its life, and
  * reads what they hold only once.
  */
-import type { Reached } from "../../src/domain/Marks.js"
+import type { Reached } from "../../src/domain/Branches.js"
 import type { Record } from "../../src/journal/Record.js"
 import * as Block from "../../src/journal/Block.js"
 import { none } from "../../src/domain/None.js"

@@ -4,7 +4,7 @@
  */
 import { Cause, Effect, Exit, Layer, Logger, Option } from "effect"
 import type { Scope } from "effect"
-import type { Reached } from "../../src/domain/Marks.js"
+import type { Reached } from "../../src/domain/Branches.js"
 import * as Block from "../../src/journal/Block.js"
 import { Disk } from "../../src/journal/Disk.js"
 import type { Record } from "../../src/journal/Record.js"

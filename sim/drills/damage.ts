@@ -3,7 +3,7 @@
  * first record that cannot be read, and what is missing.
  */
 import { Effect, Stream } from "effect"
-import { Marks } from "../../src/domain/Marks.js"
+import { Branches } from "../../src/domain/Branches.js"
 import * as Block from "../../src/journal/Block.js"
 import { Journal } from "../../src/journal/Journal.js"
 import * as Scan from "../../src/journal/Scan.js"
@@ -446,8 +446,8 @@ export const damage = (judge: Judge, yard: Yard, [what, plant]: (typeof kinds)[n
     ? random.chance(0.5) && !isGone ? readByStart : readByTool
     : readAll
   // A start of a run comes across one in hundreds of seeds.
-  const ending = yard.run(Effect.provideService(read, Marks, (mark) => {
-    if (mark === "an unfinished block before a later segment") judge.reached(mark)
+  const ending = yard.run(Effect.provideService(read, Branches, (branch) => {
+    if (branch === "an unfinished block before a later segment") judge.reached(branch)
   }))
   judge.equal(`a reading over ${what}`, endingOf(ending), due.refusal)
   judge.holds(`over ${what} the words "${due.words ?? ""}" are not in: ${wordsOf(ending)}`, wordsOf(ending).includes(due.words ?? ""))

@@ -3,7 +3,7 @@
  * bytes and its segment's name are, room is told as `src/journal/README.md` says, and what was durable is read after a power failure.
  */
 import { Effect } from "effect"
-import { Marks } from "../../src/domain/Marks.js"
+import { Branches } from "../../src/domain/Branches.js"
 import * as Block from "../../src/journal/Block.js"
 import { type Fenced, type Full, Journal, type Unknown } from "../../src/journal/Journal.js"
 import * as Segment from "../../src/journal/Segment.js"
@@ -128,8 +128,8 @@ export const writing = (judge: Judge, from: Yard): void => {
     }
   })
   // A venue asks for room before it writes, so that no block of its own ever waits.
-  const writer = Effect.provideService(Effect.provide(work, SegmentJournal.layer(options)), Marks, (mark) => {
-    if (mark === "a block waited for its segment") judge.reached(mark)
+  const writer = Effect.provideService(Effect.provide(work, SegmentJournal.layer(options)), Branches, (branch) => {
+    if (branch === "a block waited for its segment") judge.reached(branch)
   })
   judge.equal("a writer", endingOf(yard.run(writer)), "done")
   yard.inject = () => undefined

@@ -4,9 +4,9 @@
  */
 import * as fs from "node:fs"
 import Table from "cli-table3"
-import { type Mark, names } from "../../src/domain/Marks.js"
+import { type Branch, names } from "../../src/domain/Branches.js"
 
-export type Counts = Partial<Record<Mark, number>>
+export type Counts = Partial<Record<Branch, number>>
 
 /** The sum of two counts. */
 export const sum = (counts: Counts, more: Counts): Counts =>
@@ -16,7 +16,7 @@ export const sum = (counts: Counts, more: Counts): Counts =>
   }))
 
 /** Marks that no run reached, in their order. */
-export const never = (counts: Counts): ReadonlyArray<Mark> => names.filter((mark) => counts[mark] === undefined)
+export const never = (counts: Counts): ReadonlyArray<Branch> => names.filter((mark) => counts[mark] === undefined)
 
 /** A line for each mark. */
 export const table = (counts: Counts): string => {
@@ -27,6 +27,6 @@ export const table = (counts: Counts): string => {
 
 /** Marks of a kept list that no run reached any more, and names in it that are no marks. */
 export const lost = (counts: Counts, file: string): ReadonlyArray<string> => {
-  const kept = JSON.parse(fs.readFileSync(file, "utf8")) as ReadonlyArray<Mark>
+  const kept = JSON.parse(fs.readFileSync(file, "utf8")) as ReadonlyArray<Branch>
   return kept.filter((mark) => counts[mark] === undefined)
 }

@@ -1,5 +1,5 @@
 /** A run's request and its report: the vocabulary shared by the parts of a run and their callers. */
-import type { Mark } from "../../src/domain/Marks.js"
+import type { Branch } from "../../src/domain/Branches.js"
 import type * as Options from "../faults/Options.js"
 import type { Call, Observation } from "../properties/Observation.js"
 import type * as SimNetwork from "../world/SimNetwork.js"
@@ -63,8 +63,8 @@ export interface Report {
   readonly blocks: ReadonlyArray<Uint8Array>
   /** How often each status was answered, and each kind of observation made. */
   readonly counts: Readonly<Record<string, number>>
-  /** How often each mark of the venue's code was reached. */
-  readonly marks: Readonly<Partial<Record<Mark, number>>>
-  /** How many calls had begun when each mark was first reached: a longer run of the same seed reaches it there as well. */
-  readonly callsUntil: Readonly<Partial<Record<Mark, number>>>
+  /** How often each rare branch of the venue's code was reached. */
+  readonly marks: Readonly<Partial<Record<Branch, number>>>
+  /** How many calls had begun when each of them was first reached: a longer run of the same seed reaches it there as well. */
+  readonly callsUntil: Readonly<Partial<Record<Branch, number>>>
 }

@@ -3,7 +3,7 @@
  * by which two runs are compared.
  */
 import * as crypto from "node:crypto"
-import type { Mark } from "../../src/domain/Marks.js"
+import type { Branch } from "../../src/domain/Branches.js"
 import { anyMarket } from "../../src/domain/None.js"
 import type { Reads } from "../../src/engine/Reads.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
@@ -23,10 +23,10 @@ export class Witness {
   proving = false
   /** How often each kind of observation was made, and other counts. */
   readonly counts: { [name: string]: number } = {}
-  /** How often each mark of the venue's code was reached. */
-  readonly marks: { [M in Mark]?: number } = {}
-  /** How many calls had begun when each mark was first reached. */
-  readonly callsUntil: { [M in Mark]?: number } = {}
+  /** How often each rare branch of the venue's code was reached. */
+  readonly marks: { [B in Branch]?: number } = {}
+  /** How many calls had begun when each of them was first reached. */
+  readonly callsUntil: { [B in Branch]?: number } = {}
   /** Lines that the venue logged. */
   readonly logged: Array<string> = []
   readonly #watching = watchers()
@@ -72,9 +72,9 @@ export class Witness {
     this.counts[name] = (this.counts[name] ?? 0) + 1
   }
 
-  readonly reached = (mark: Mark): void => {
-    this.marks[mark] = (this.marks[mark] ?? 0) + 1
-    this.callsUntil[mark] ??= this.calls()
+  readonly reached = (branch: Branch): void => {
+    this.marks[branch] = (this.marks[branch] ?? 0) + 1
+    this.callsUntil[branch] ??= this.calls()
   }
 
   /** Keeps a line that the venue logged, and shows properties the defect of which it tells. */

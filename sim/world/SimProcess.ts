@@ -8,7 +8,7 @@
 import { Cause, Effect, Fiber, Layer } from "effect"
 import type { Reads } from "../../src/engine/Reads.js"
 import * as Bootstrap from "../../src/Bootstrap.js"
-import * as Marks from "../../src/domain/Marks.js"
+import * as Branches from "../../src/domain/Branches.js"
 import { SecureRandom } from "../../src/identity/SecureRandom.js"
 import type { Trust } from "../../src/identity/NodeWorkloadIdentity.js"
 import * as SimPasskeyVerifier from "./SimPasskeyVerifier.js"
@@ -68,7 +68,7 @@ export interface Parts {
   readonly ended: (failure: string | undefined) => void
   readonly log: SimLogger.Log
   /** Called for each rare branch of the venue's code that is reached. */
-  readonly reached: Marks.Reached
+  readonly reached: Branches.Reached
 }
 
 export interface SimProcess {
@@ -136,7 +136,7 @@ export const start = (parts: Parts): SimProcess => {
     return parts.beside === undefined ? stopped : Effect.zipRight(Effect.fork(parts.beside(venue.feed)), stopped)
   }).pipe(
     Effect.provide(Layer.provide(venue, leaves)),
-    Effect.provide(Layer.mergeAll(Layer.setClock(clock), logger, Layer.succeed(Marks.Marks, parts.reached)))
+    Effect.provide(Layer.mergeAll(Layer.setClock(clock), logger, Layer.succeed(Branches.Branches, parts.reached)))
   )
   const fiber = Effect.runFork(program, { scheduler })
 

@@ -7,7 +7,7 @@
  * the venue's process. All of this is drawn by seed.
  */
 import { Deferred, Effect, FiberId, Layer } from "effect"
-import * as Marks from "../../src/domain/Marks.js"
+import * as Branches from "../../src/domain/Branches.js"
 import type { Capacity } from "../../src/engine/State.js"
 import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
 import type { Asked, Said } from "../../src/readings/Protocol.js"
@@ -46,7 +46,7 @@ export interface Parts {
   /** Called when the process that has them open dies alone. */
   readonly historiesLeft: () => void
   /** Called for each rare branch of the venue's code that is reached. */
-  readonly reached: Marks.Reached
+  readonly reached: Branches.Reached
   /** Called whenever one is begun, and whenever one dies alone. */
   readonly seen: (what: `${Who} ${"began" | "died"}`) => void
 }
@@ -57,7 +57,7 @@ const begun = ({ clock, disk, log, reached, scheduler }: Parts) => {
   const environment = Layer.mergeAll(
     Layer.provideMerge(SnapshotStore.layerBeside, disk.mount()),
     Layer.succeed(Turns, { schedule: (turn) => scheduler.ready(() => isAlive() ? turn() : undefined) }),
-    Layer.succeed(Marks.Marks, reached),
+    Layer.succeed(Branches.Branches, reached),
     SimLogger.layer(log, (_, message) => `beside: ${message}`)
   )
   const run = <A>(effect: Effect.Effect<A>) => Effect.runFork(Effect.withClock(effect, clock), { scheduler: group })

@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Runtime from "effect/Runtime"
 import type { Environment } from "../domain/Environment.js"
 import { assert } from "../domain/Assert.js"
-import { Marks } from "../domain/Marks.js"
+import { Branches } from "../domain/Branches.js"
 import * as Stages from "../domain/Stages.js"
 import { EngineReads } from "../sequencer/EngineReads.js"
 import { Feed } from "../sequencer/Feed.js"
@@ -232,7 +232,7 @@ export type Streaming = Required<Application>
 /** The process's own state for sign-in and agent authorisation. */
 const identity = ({ ofAddress, signerSecret, site }: Context.Tag.Service<typeof Settings>) =>
   Effect.gen(function*() {
-    return Identity.make(site, signerSecret, yield* PasskeyVerifier, yield* WorkloadIdentity, yield* SecureRandom, yield* Marks, ofAddress)
+    return Identity.make(site, signerSecret, yield* PasskeyVerifier, yield* WorkloadIdentity, yield* SecureRandom, yield* Branches, ofAddress)
   })
 
 /** The application, on the clock, scheduler and logger of the fiber that makes it. */

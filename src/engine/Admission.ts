@@ -3,7 +3,7 @@
  * order: authority, fences, remembered keys, the global halt, room.
  */
 import { assert } from "../domain/Assert.js"
-import type { Reached } from "../domain/Marks.js"
+import type { Reached } from "../domain/Branches.js"
 import { Refusal } from "../domain/Refusal.js"
 import { scopeRead, scopeTrade } from "../operations/identity/KeyGrant.js"
 import { Principal } from "../operations/Header.js"

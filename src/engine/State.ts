@@ -1,5 +1,5 @@
 /** Everything the engine knows. Changed only by applying commands, in order. */
-import type { Reached } from "../domain/Marks.js"
+import type { Reached } from "../domain/Branches.js"
 import { none } from "../domain/None.js"
 import * as Order from "../domain/Order.js"
 import { minutesOf, retentionMs } from "../domain/Retention.js"

@@ -5,7 +5,7 @@
  */
 import { createHmac } from "node:crypto"
 import type * as Context from "effect/Context"
-import type { Reached } from "../domain/Marks.js"
+import type { Reached } from "../domain/Branches.js"
 import { none } from "../domain/None.js"
 import * as ApiKeys from "./ApiKeys.js"
 import { FairPlaces } from "../domain/FairPlaces.js"

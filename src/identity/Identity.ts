@@ -1,6 +1,6 @@
 /** What this process knows about those who ask to act: open challenges, waiting agents, and counts for rate limits. */
 import type * as Context from "effect/Context"
-import type { Reached } from "../domain/Marks.js"
+import type { Reached } from "../domain/Branches.js"
 import { AgentConnect, mostOfAddress as mostAgents } from "./AgentConnect.js"
 import { Challenges, mostOfAddress as mostChallenges } from "./Passkeys.js"
 import type { PasskeyVerifier } from "./PasskeyVerifier.js"

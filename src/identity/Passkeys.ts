@@ -2,7 +2,7 @@
  * The ceremonies of passkeys: single-use challenges, and the options for authenticators. Challenges exist only in this process: after a
  * restart open ones are lost, and the user has to start over.
  */
-import type { Reached } from "../domain/Marks.js"
+import type { Reached } from "../domain/Branches.js"
 import { FairPlaces } from "../domain/FairPlaces.js"
 import { isOpen } from "../domain/Lasting.js"
 import type { SecureRandom } from "./SecureRandom.js"

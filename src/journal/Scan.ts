@@ -3,7 +3,7 @@
  * write of a terminated process told from damage.
  */
 import * as Effect from "effect/Effect"
-import { Marks } from "../domain/Marks.js"
+import { Branches } from "../domain/Branches.js"
 import * as Block from "./Block.js"
 import { Disk } from "./Disk.js"
 import type { DiskError, File } from "./Disk.js"
@@ -373,7 +373,7 @@ export const readTail = (
         } else if (header !== undefined) {
           if (!liesAt(header, segment, here)) return damage(here, misdirected(header))
           if (header.syncedSequence >= chain.nextSequence) {
-            ;(yield* Marks)?.("torn, then corrupt")
+            ;(yield* Branches)?.("torn, then corrupt")
             return damage(offset, `block ${header.firstSequence} behind it was written when it was already durable`)
           }
         }
@@ -383,7 +383,7 @@ export const readTail = (
     if (endOffset === offset) return { _tag: "Zeros" }
     if (unfinished !== undefined && !lacksSector) return damage(offset, "the block's digest does not match its bytes")
     if (strayOffset !== undefined) return damage(strayOffset, "stray bytes in the zeros behind the last block")
-    ;(yield* Marks)?.("a write was torn")
+    ;(yield* Branches)?.("a write was torn")
     return { _tag: "Torn", endOffset }
   })
 
@@ -458,7 +458,7 @@ const readSegments = (firstSequences: ReadonlyArray<number>, beside: boolean) =>
       waypoints = [...waypoints, ...followed.waypoints].slice(-waypointsKept)
       starts = [...starts, ...followed.starts].slice(-startsKept)
       if (!last && followed.tornEndOffset !== followed.offset) {
-        ;(yield* Marks)?.("an unfinished block before a later segment")
+        ;(yield* Branches)?.("an unfinished block before a later segment")
         return yield* corrupt(
           firstSequence,
           followed.offset,

@@ -13,7 +13,7 @@ import * as Option from "effect/Option"
 import * as Runtime from "effect/Runtime"
 import * as Scope from "effect/Scope"
 import { assert } from "../domain/Assert.js"
-import { Marks, type Reached } from "../domain/Marks.js"
+import { Branches, type Reached } from "../domain/Branches.js"
 import * as Block from "./Block.js"
 import { Disk, DiskError, isLockLost } from "./Disk.js"
 import type { File, Lock, Locked } from "./Disk.js"
@@ -97,7 +97,7 @@ const open = Effect.fnUntraced(function*(options: Options) {
   const path = Segment.pathOf(end.segment.firstSequence)
   const opened = yield* openIn(files, disk.open(path, "write durably"))
   const runtime = yield* Effect.runtime<Disk>()
-  const writer = new Appender(runtime, files, options, end, { header: end.segment, ...opened }, lock, yield* Marks)
+  const writer = new Appender(runtime, files, options, end, { header: end.segment, ...opened }, lock, yield* Branches)
   yield* Effect.addFinalizer(() => writer.close)
   const settleIt = Effect.gen(function*() {
     if (writer.isSettled) return
@@ -193,7 +193,7 @@ const removeUnfinished = Effect.gen(function*() {
   const disk = yield* Disk
   const names = yield* disk.list(Segment.directory)
   if (names.includes(Segment.unfinishedName)) {
-    ;(yield* Marks)?.("an unfinished segment was left behind")
+    ;(yield* Branches)?.("an unfinished segment was left behind")
     yield* disk.remove(Segment.unfinishedPath)
   }
   if (names.includes(Segment.savedName)) yield* disk.remove(Segment.savedPath)
@@ -211,10 +211,10 @@ const keepUnfinished = Effect.fnUntraced(function*({ segmentBytes }: Options) {
   if (!names.includes(Segment.unfinishedName)) return yield* removeUnfinished
   const sizeBytes = yield* Effect.scoped(Effect.flatMap(disk.open(Segment.unfinishedPath, "read"), ({ size }) => size))
   if (sizeBytes > segmentBytes) {
-    ;(yield* Marks)?.("an unfinished segment was larger than segments are now")
+    ;(yield* Branches)?.("an unfinished segment was larger than segments are now")
     return yield* removeUnfinished
   }
-  ;(yield* Marks)?.("an unfinished segment was left behind")
+  ;(yield* Branches)?.("an unfinished segment was left behind")
   if (names.includes(Segment.savedName)) yield* disk.remove(Segment.savedPath)
   // Also makes durable the name of a segment that the last process had just created.
   yield* disk.syncDirectory(Segment.directory)
@@ -228,7 +228,7 @@ const keepUnfinished = Effect.fnUntraced(function*({ segmentBytes }: Options) {
  */
 const settle = Effect.fnUntraced(function*(file: File, end: Scan.End, options: Options) {
   if (end.unsyncedOffset < end.offset) {
-    ;(yield* Marks)?.("a block that may not be durable was written again")
+    ;(yield* Branches)?.("a block that may not be durable was written again")
     yield* file.writeAt(end.unsyncedOffset, yield* file.readAt(end.unsyncedOffset, end.offset - end.unsyncedOffset))
   }
   const reach = Math.max(end.tornEndOffset, end.offset + maxOutstanding * options.maxBlockBytes)

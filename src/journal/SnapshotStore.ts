@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import { assert } from "../domain/Assert.js"
-import { Marks } from "../domain/Marks.js"
+import { Branches } from "../domain/Branches.js"
 import { replayedRecords } from "../domain/Retention.js"
 import { digestBytes } from "./Block.js"
 import { Disk, DiskError, isLockLost } from "./Disk.js"
@@ -301,7 +301,7 @@ const latest = (disk: DiskService, loading: Loading): Effect.Effect<Stored | und
     for (const sequence of (yield* list(disk)).toReversed()) {
       const read = yield* unlessGone(Effect.scoped(load(disk, loading, sequence, pathOf(sequence))))
       if (typeof read !== "string") return read
-      ;(yield* Marks)?.("a damaged snapshot was passed over")
+      ;(yield* Branches)?.("a damaged snapshot was passed over")
       yield* Effect.logWarning(`${pathOf(sequence)} is passed over: ${read}`)
     }
     return undefined

@@ -13,7 +13,7 @@
  *
  * The order in which commands are taken is the order in which they are decided and journaled.
  */
-import type { Reached } from "../domain/Marks.js"
+import type { Reached } from "../domain/Branches.js"
 import { none } from "../domain/None.js"
 import type { ShownTicket } from "../engine/Reads.js"
 import { type Command, shareOf } from "../operations/Operations.js"

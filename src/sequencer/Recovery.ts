@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { type Mark, Marks } from "../domain/Marks.js"
+import { type Branch, Branches } from "../domain/Branches.js"
 import { Engine } from "../engine/Engine.js"
 import { OutOfRoom } from "../engine/OutOfRoom.js"
 import * as Snapshot from "../engine/Snapshot.js"
@@ -259,7 +259,7 @@ const firstVouched = Effect.fnUntraced(function*(journal: JournalReading, candid
     const stored = yield* load
     const objected = typeof stored === "string" ? stored : yield* objection(journal, stored)
     if (typeof stored !== "string" && objected === undefined) return stored
-    ;(yield* Marks)?.("a snapshot was not vouched for")
+    ;(yield* Branches)?.("a snapshot was not vouched for")
     yield* Effect.logWarning(`${name} is passed over: ${objected}`)
   }
   return undefined
@@ -315,19 +315,19 @@ const begin = Effect.fnUntraced(function*(
   const kept = yield* keptBefore(snapshots, Number.POSITIVE_INFINITY)
   const ahead = kept[0]?.sequence
   if (ahead !== undefined && ahead >= journal.opened.nextSequence) {
-    ;(yield* Marks)?.("the journal was behind its snapshot")
+    ;(yield* Branches)?.("the journal was behind its snapshot")
     const behind = yield* shownBehind(kept, journal.opened.nextSequence - 1)
     if (behind !== undefined) return yield* behind
   }
   const snapshot = yield* vouched(journal, snapshots, kept)
   if (snapshot === undefined) return { engine: Engine.make(capacity), step: undefined } satisfies Beginning
-  ;(yield* Marks)?.("a snapshot was begun with")
+  ;(yield* Branches)?.("a snapshot was begun with")
   const engine = yield* engineOf(snapshot, capacity)
   if (engine.rules > versions.rules) {
     return yield* new NewerRules({ rules: engine.rules, program: engine.state.program, known: versions.rules })
   }
   if (engine.rules === versions.rules) return { engine, step: undefined } satisfies Beginning
-  ;(yield* Marks)?.("another version's state was taken over")
+  ;(yield* Branches)?.("another version's state was taken over")
   const step = { before: Buffer.from(snapshot.digest).toString("hex"), after: stateDigest(engine.state) }
   return { engine, step } satisfies Beginning
 })
@@ -428,7 +428,7 @@ export type RecoveryError =
   | MigrationDiffers
   | StepNotKept
 
-const marked = (mark: Mark): Effect.Effect<void> => Effect.map(Marks, (reached) => reached?.(mark))
+const marked = (branch: Branch): Effect.Effect<void> => Effect.map(Branches, (reached) => reached?.(branch))
 
 /** An engine that has applied the whole journal, ready for a program of these versions to continue. */
 export const recover = (

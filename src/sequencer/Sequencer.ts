@@ -11,7 +11,7 @@
  * restarts from the journal.
  */
 import { assert } from "../domain/Assert.js"
-import type { Reached } from "../domain/Marks.js"
+import type { Reached } from "../domain/Branches.js"
 import { Refusal } from "../domain/Refusal.js"
 import type { Stages } from "../domain/Stages.js"
 import { type Command, entriesOf, type Outcome, refuse, shareOf } from "../operations/Operations.js"

@@ -14,7 +14,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Runtime from "effect/Runtime"
 import type * as Scope from "effect/Scope"
-import { Marks } from "../domain/Marks.js"
+import { Branches } from "../domain/Branches.js"
 import * as Stages from "../domain/Stages.js"
 import type { Engine } from "../engine/Engine.js"
 import type { Reads } from "../engine/Reads.js"
@@ -416,7 +416,7 @@ export const followedBy = <F extends { readonly standing: Pick<Followers.Followe
 const make = Effect.fnUntraced(function*<E>(options: Options, accept: Accept<E>) {
   const [journal, snapshots] = [yield* Journal, yield* SnapshotStore]
   const [turns, clock, runtime] = [yield* Turns, yield* Effect.clock, yield* Effect.runtime()]
-  const capacity = { ...options.capacity, reached: yield* Marks }
+  const capacity = { ...options.capacity, reached: yield* Branches }
   const host = yield* FollowerHost
   const failure = yield* Deferred.make<Sequencer.Failure>()
   // Any refusal to start comes before anything on the disk is changed.

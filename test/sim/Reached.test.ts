@@ -5,7 +5,7 @@ import * as path from "node:path"
 import { fileURLToPath } from "node:url"
 import { expect, test } from "vitest"
 import * as Reached from "../../sim/report/Reached.js"
-import { names } from "../../src/domain/Marks.js"
+import { names } from "../../src/domain/Branches.js"
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../..")
 const keptPath = path.join(root, "sim/marks.json")

@@ -1,10 +1,11 @@
 /**
- * Names of rarely taken branches. A test harness, above all the simulator, counts which of them were reached, and so sees what no run
- * covers. In a venue nobody counts them, and they cost nothing.
+ * Names of rarely taken branches of the program. A test harness, above all the simulator, counts how often each was reached, and so sees
+ * what no run covers. Where nobody counts them, as in a venue that serves, they cost nothing. The simulator calls them its marks
+ * (`--marks`), which have nothing to do with the mark prices of markets.
  */
 import * as Context from "effect/Context"
 
-/** All marks. */
+/** All branches that have a name. */
 export const names = [
   // Matching and the checks of an order.
   "a maker was cancelled for margin",
@@ -137,12 +138,12 @@ export const names = [
   "a damaged snapshot was passed over"
 ] as const
 
-export type Mark = (typeof names)[number]
+export type Branch = (typeof names)[number]
 
-/** Called with each mark that is reached. */
-export type Reached = (mark: Mark) => void
+/** Called with the name of a branch each time that one is reached. */
+export type Reached = (branch: Branch) => void
 
-/** The callback for reached marks: undefined, unless a test harness provides one. */
-export class Marks extends Context.Reference<Marks>()("venue/domain/Marks", {
+/** The callback for branches that are reached: undefined, unless a test harness provides one. */
+export class Branches extends Context.Reference<Branches>()("venue/domain/Branches", {
   defaultValue: (): Reached | undefined => undefined
 }) {}
