@@ -108,7 +108,7 @@ const boardAgesMs = 8_000
 
 /** Simulated milliseconds after that in which nobody sends anything. */
 const quietMs = 5_000
-/** The same where the venue has to find out that a client is gone. */
+/** Simulated milliseconds in which nobody sends anything, where the venue has to find out that a client is gone. */
 const silenceMs = 30_000
 /** The interval, in simulated milliseconds, of the checks whether clients of the stream have everything that they missed. */
 const lookedAfterMs = 500

@@ -108,10 +108,10 @@ const plant = async (mutant: Mutant, checked: boolean): Promise<string> => {
   return copy
 }
 
-/** A crash of the program itself names no invariant. */
+/** The line by which a seed tells that it failed. A crash of the program itself names no invariant. */
 const failure = /^FAILED seed (\S+): \S+ \S* ?(.+) at step ([0-9]+)$/m
 
-/** The same for a scenario. */
+/** The line by which a scenario tells that it failed. */
 const scenarioFailure = /^FAILED scenario \S+: \S+ (.+) at step ([0-9]+)$/m
 
 /** Plays a mutant's scenario on the copy that contains it. */

@@ -32,7 +32,10 @@ export const make = (directory: string, mode = privateMode): string | undefined 
   return first ?? directory
 }
 
-/** The same on the system's pool, so that a disk that does not answer blocks nobody else. */
+/**
+ * Makes a directory and its parents on the system's pool, so that a disk that does not answer blocks nobody else. Returns the first one
+ * made; undefined where all of them existed.
+ */
 export const makeOnPool = async (directory: string, mode = privateMode): Promise<string | undefined> => {
   const found = () =>
     fs.promises.stat(directory).catch((error: unknown) => {

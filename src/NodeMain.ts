@@ -46,5 +46,5 @@ export const runMainAsked = (asked: () => void) =>
     process.on("SIGTERM", interrupt)
   })
 
-/** The same, without a callback for the signal. */
+/** Runs a program to its end, without a callback for the signal that asks it to stop. */
 export const runMain = runMainAsked(() => {})

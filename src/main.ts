@@ -571,7 +571,7 @@ const leave = (onExit: (code: number) => void, code: number, before?: Held, wait
 /** Ends the process after so many milliseconds, if it has not ended by itself. */
 const endIn = (mostMs: number): void => void setTimeout(() => killItself(late.words), mostMs).unref()
 
-/** The same for a requested stop, which takes a snapshot of everything that is remembered. */
+/** Ends the process some time after a requested stop, which takes a snapshot of all that is remembered, if it has not ended by itself. */
 const endAsked = (): void => endIn(stopMs + (stop.state === undefined ? 0 : stopMsForTables(stop.state)))
 
 runMainAsked(endAsked)(inWords(Effect.provide(launch, Layer.merge(NodeSecureRandom.layer, NodeLog.layer))), {

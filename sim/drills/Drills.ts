@@ -78,7 +78,7 @@ type Made = (random: SimRandom, samples: ReadonlyArray<Record>) => Yard
 /** How often a drill that takes a millisecond or two is made at once. */
 const times = 3
 
-/** The same for a loss, of which there are many kinds, and as many moments. */
+/** How often a drill of a loss is made at once: there are many kinds of losses, and as many moments for them. */
 const lossTimes = 4
 
 const drills: ReadonlyArray<readonly [what: string, made: Made, drill: (judge: Judge, yard: Yard) => void, times?: number]> = [

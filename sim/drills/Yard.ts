@@ -167,7 +167,9 @@ export class Yard {
     return exit ?? "crashed"
   }
 
-  /** The same, and the disk loses its process or its power before one of the operations that it begins from now on. */
+  /**
+   * Runs an effect until the disk loses its process or its power, which it does before one of the operations that it begins from now on.
+   */
   runUntilCrash<A, E>(
     work: Effect.Effect<A, E, Disk | Scope.Scope>,
     calls: number,

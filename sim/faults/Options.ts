@@ -131,7 +131,7 @@ export interface Options {
   readonly listing?: {
     /** Probability that a start is crashed before the venue has been ready once. */
     readonly crashShare: number
-    /** Number of tasks within which such a start crashes. Absent: so few that it has put hardly any market. */
+    /** Number of tasks within which a start that is crashed crashes. Absent: so few that it has put hardly any market by then. */
     readonly crashTasks?: number
     /** Most records of one block: the smaller, the more points at which a start can be cut off. */
     readonly blockRecords: number
@@ -144,7 +144,10 @@ export interface Options {
   readonly takeover?: {
     /** Probability that the start after a graceful stop is one of the next version, which takes over. */
     readonly afterStop: number
-    /** The same for the start after a crash: commands that the previous version left undecided are refused. */
+    /**
+     * Probability that the start after a crash is one of the next version: commands that the previous version left undecided are then
+     * refused.
+     */
     readonly afterCrash: number
   }
   /** The room on the disk. Absent: it is never full. */
@@ -251,7 +254,7 @@ export interface Owners {
 /** A rare action that the owners of one run repeat often. */
 export type OwnersBent = "nothing" | "clone signs in" | "remove passkey" | "let an agent" | "revoke a key" | "sign in"
 
-/** The same for owners with a ledger. */
+/** A rare action that the owners with a ledger of one run repeat often. */
 export type FundsBent = "nothing" | "think again" | "remove a passkey" | "answer by a copy" | "change party" | "pay out"
 
 /** Clients with realtime tickets, of owners' agents and of demo accounts: drawn by generators of their own, and bounded. */
@@ -430,7 +433,7 @@ export interface Bounds {
   readonly liquidatedAtOnce?:
     & Omit<Liquidations.Bounds, "settled" | "places" | "ranked">
     & Partial<Pick<Liquidations.Bounds, "settled" | "places" | "ranked">>
-  /** The same for triggers. Absent: a venue's own. */
+  /** Most work of one record for triggers. Absent: a venue's own. */
   readonly triggeredAtOnce?: AutoCloses.Bounds
   /** Most brackets of a position. Absent: a venue's own. */
   readonly brackets?: number

@@ -176,7 +176,7 @@ const sizesTold: ReadonlySet<Refusal> = new Set([Refusal.quantityOutOfBounds, Re
 /** The values compared, without a nearest one where a smaller order would be refused as well. */
 const lessWouldNotDo = ({ compared: { nearest: _nearest, ...compared } }: Refused): NaiveCompared => compared
 
-/** The same for whole numbers. */
+/** Whole numbers that were compared. */
 const counted = (limit: number, actual: number): NaiveCompared => ({ limit: String(limit), actual: String(actual) })
 
 /** The values compared by a refusal of triggers. */
@@ -1843,7 +1843,7 @@ export class NaiveVenue {
     return found
   }
 
-  /** The same, without that test. An order being amended is not among the account's open ones. */
+  /** The first of a market's checks that an order fails. An order being amended is not among the account's open ones. */
   #firstRefusal(account: NaiveAccount, market: NaiveMarket, order: Checked): Refused | undefined {
     const { quantity, side } = order
     const held = this.#quantity(account, market)

@@ -62,7 +62,7 @@ export const balance = (model: NaiveVenue, index: number, now = model.atEpochMs)
   }
 }
 
-/** The same as read: with whether the account is under liquidation, which streams do not tell. */
+/** An account's money as it is read: with whether the account is under liquidation, which streams do not tell. */
 export const balanceRead = (model: NaiveVenue, index: number, now = model.atEpochMs): Members => ({
   ...balance(model, index, now),
   ...(model.accounts[index]!.liquidation === undefined ? {} : { underLiquidation: true })
@@ -342,7 +342,7 @@ export const ownFill = (model: NaiveVenue, fill: NaiveFill, account: number): Me
   }
 }
 
-/** The same in the unified shape. The fee rate is the market's present one. */
+/** A fill as one of its accounts sees it, in the unified shape. The fee rate is the market's present one. */
 export const compatOwnTrade = (model: NaiveVenue, fill: NaiveFill, account: number): Members => {
   const { makerFeeBps, takerFeeBps } = model.markets[fill.market]!.parameters
   const isTaker = fill.taker.account === account
@@ -664,15 +664,15 @@ export const momentsOf = (
 /** The readings of a clock of which nothing is known. */
 export const anyTime = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY] as const
 
-/** The same times for a market's present figures. */
+/** The times by which a market's present figures may have been judged. */
 export const moments = (model: NaiveVenue, of: NaiveMarket, told: unknown, clock: readonly [number, number]): ReadonlyArray<number> =>
   momentsOf({ hours: hoursOf(of), parameters: of.parameters, source: of.risk.source }, unpaid(model, of), model.atEpochMs, told, clock)
 
-/** The same for the present. */
+/** `external-market-stats/v1` of a market's present figures. */
 export const stats = (model: NaiveVenue, of: NaiveMarket, now = model.atEpochMs): Members =>
   statsOf(figures(model, of), unpaid(model, of), model.day(of, model.atEpochMs), model.atEpochMs, now)
 
-/** The same in the unified shape: every number is present, 0 where there is none yet. */
+/** A market's present figures in the unified shape: every number is there, 0 where there is none yet. */
 export const compatStats = (model: NaiveVenue, of: NaiveMarket, now = model.atEpochMs): Members => {
   const { priceScale, quantityScale } = of.parameters
   const day = model.day(of, model.atEpochMs)
@@ -740,7 +740,7 @@ export const ticker = (model: NaiveVenue, of: NaiveMarket, now = model.atEpochMs
 export const levels = (levelsOfSide: ReadonlyArray<readonly [number, number]>, { priceScale, quantityScale }: Market.Parameters) =>
   levelsOfSide.map(([price, size]) => ({ ...both("price", price, priceScale), ...both("size", size, quantityScale) }))
 
-/** The same as pairs of numbers. */
+/** The levels of a side of a book as pairs of numbers, best first. */
 export const levelPairs = (levelsOfSide: ReadonlyArray<readonly [number, number]>, { priceScale, quantityScale }: Market.Parameters) =>
   levelsOfSide.map(([price, size]) => [numberOf(price, priceScale), numberOf(size, quantityScale)])
 

@@ -94,7 +94,7 @@ export const candles = (model: NaiveVenue, market: NaiveMarket, sequence: number
   }
 }
 
-/** The same as tuples of numbers. */
+/** Candles as tuples of numbers. */
 export const compatCandles = (model: NaiveVenue, market: NaiveMarket, sequence: number, asked: CandlesAsked): ReadonlyArray<unknown> => {
   const { priceScale, quantityScale } = market.parameters
   return candlesOf(model, market, sequence, asked).map((candle) => {

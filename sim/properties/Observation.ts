@@ -62,7 +62,7 @@ export interface Answer {
   readonly json: unknown
 }
 
-/** The same as it leaves the process. */
+/** A response as it leaves the process. */
 export type Reply = Omit<Answer, "json">
 
 /** Whether a request was refused for a rate limit. Whether that is right is checked by `nobody-does-more-than-his-limit`. */

@@ -61,7 +61,7 @@ const spelledAs = (shown: unknown, expected: unknown): unknown => {
   return isSame && asWritten.has(expected["rejectionGuard"]) ? { ...expected, actual } : expected
 }
 
-/** The same for the answer to a batch, entry by entry. */
+/** The expected refusals in the answer to a batch, each with the number spelled as in the answer where the value is the same. */
 const allSpelledAs = (shown: unknown, expected: unknown): unknown => {
   if (Array.isArray(expected)) return expected.map((each, at) => spelledAs(Array.isArray(shown) ? shown[at] : undefined, each))
   if (!isObject(shown) || !isObject(expected) || !Array.isArray(expected["outcomes"])) return spelledAs(shown, expected)

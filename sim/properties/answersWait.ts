@@ -16,7 +16,10 @@ interface State {
    * once.
    */
   readonly asked: Map<number, number>
-  /** The same of frames that show a ticket or subscribe, by connection and id. */
+  /**
+   * The last record that was decided and not durable when a frame that shows a ticket or subscribes was taken up, by connection and id; 0
+   * for none.
+   */
   readonly said: Map<string, number>
 }
 

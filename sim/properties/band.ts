@@ -193,8 +193,8 @@ const refusedVerdict = (state: State, { events, record: { command, sequence } }:
 }
 
 /**
- * The same for the immediate orders of the last record, by the engine's state after it: no order in reach that still rests was there
- * before them.
+ * The immediate orders of the last record met all that they could, by the engine's state after it: no order in reach that still rests was
+ * there before them.
  */
 const shownTakers = ({ known, last }: State, { model, reads }: Extract<Observation, { _tag: "Inspected" }>): Verdict => {
   if (last === undefined || last.sequence !== model.sequence || last.command.kind !== "PlaceOrders") return holds

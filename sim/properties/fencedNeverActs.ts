@@ -25,7 +25,7 @@ interface Fence extends Moment {
 interface State {
   /** The last confirmed fence, by account and key. */
   readonly keys: Map<string, Fence>
-  /** The same by account and clientOrderId, with both. */
+  /** The last confirmed fence of each clientOrderId, by account and clientOrderId. */
   readonly clientOrderIds: Map<string, Fence & { readonly account: number; readonly clientOrderId: string }>
   /** The last record under each account and key, except fences. */
   readonly acted: Map<string, Moment>

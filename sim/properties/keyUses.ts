@@ -15,7 +15,7 @@ interface State {
   steps: number
   /** The value of `steps` when each call without an answer was taken up. */
   readonly takenUp: Map<number, number>
-  /** The same for the last successful call by each key, by its id. */
+  /** The value of `steps` when the last successful call by each key was taken up, by the key's id. */
   readonly used: Map<string, number>
   /** The value of `steps` when the uses of each key that are journaled were sent, by its number. */
   readonly sent: Map<number, number>

@@ -60,7 +60,7 @@ interface Process {
   readonly counts: Counts
   /** The counts when a text was last made. */
   made: Made | undefined
-  /** The same before the reading of the metrics that it took up last. */
+  /** The counts when a text was last made before the reading of the metrics that the process took up last. */
   madeBefore: Made | undefined
   /** Whether it has said that it is ready. */
   isReady: boolean

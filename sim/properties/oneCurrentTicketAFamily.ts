@@ -38,9 +38,9 @@ interface Place {
 
 interface State {
   readonly families: Array<Family>
-  /** Texts of issued tickets. */
+  /** Places of issued tickets, by text. */
   readonly told: Map<string, Place>
-  /** The same by place. */
+  /** Texts of issued tickets, by place. */
   readonly texts: Map<string, string>
   /** Places whose ticket somebody has presented, to rotate it or to end its family. */
   readonly sent: Set<string>

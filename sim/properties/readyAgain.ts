@@ -16,7 +16,7 @@ interface State {
 /** Longest start, ms, once nothing fails any more. */
 const budgetMs = 10_000
 
-/** The same while the disk may be full or slow, and its operations fail. */
+/** Longest start, ms, while the disk may be full or slow, and its operations fail. */
 const longestMs = 20_000
 
 export const readyAgain: Property<State> = {

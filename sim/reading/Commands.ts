@@ -51,7 +51,10 @@ const ledgers = {
   NoteLedgerOffset: true
 } as const
 
-/** The same with the operators' keyed commands; withdrawals are also stopped because of the ledger's own holdings. */
+/**
+ * Commands about money on the ledger, and the operators' keyed commands about it: withdrawals are also stopped because of what the ledger
+ * itself holds.
+ */
 const funds = { ...ledgers, StopWithdrawals: true, AllowWithdrawals: true } as const
 
 /** The kinds of command that carry an Idempotency-Key. */

@@ -194,7 +194,7 @@ export class Clients {
       const answer: Answer = { status, headers, text, json: parsed(text) }
       this.#answered(call, attempt, answer, leftBehind, sent)
       const waitMs = call.persistent ? limitedMs(answer) : undefined
-      // The same request under the same identity, once the rate limit allows it.
+      // The client repeats the request under the same identity once the rate limit allows it.
       if (waitMs !== undefined) time.after(waitMs + fate.next(), () => this.#attempt(call, attempt + 1, settled, begunMs))
       // A full table stays full for a day: its clients do not retry.
       else if (call.persistent && status === 503 && !isFull(text) && !(isBehind(text) && hasTriedForMark())) again()

@@ -115,7 +115,7 @@ const rowsOf = ({ edges }: Options): { readonly rows?: number; readonly balanceC
     : {}
 const fewFills = 1_000
 
-/** The same in the model's terms. */
+/** How much of each kind is kept, in the model's terms. */
 export const keptOf = (options: Options): Kept => {
   const { rows } = rowsOf(options)
   const { fundingsKept: fundings = venueKept.fundings, marksKept: marks = venueKept.marks } = boundsOf(options)

@@ -460,7 +460,7 @@ export class Proofs {
 
 /** Records of a replay between two full recomputations of the state's sums. */
 const addedUpEvery = 25
-/** The same for the cheaper check of accounts that the engine does not examine. */
+/** Records of a replay between two of the cheaper checks of accounts that the engine does not examine. */
 const watchedEvery = 3
 
 /** The first inconsistency of an engine's state after a record. */

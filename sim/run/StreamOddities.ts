@@ -218,7 +218,7 @@ export class StreamOddities {
     }
   }
 
-  /** The same stream with another spelling: the series "trade" need not be named. */
+  /** Names of a stream, at times in another spelling: the series "trade" need not be named. */
   #spelled(names: Names): Names {
     const { series, ...others } = names
     return series === "trade" && this.random.chance(0.5) ? others : names

@@ -103,7 +103,7 @@ export const affiliates: NonNullable<Scenario["set"]> = {
   standings: { calls: 0, agentCalls: 0, meanPauseMs: 1, affiliates: true, workloads: false }
 }
 
-/** The same with a platform whose workloads may have keys of bots. */
+/** The settings of a venue with a platform whose workloads may have keys of bots. */
 export const workloads: NonNullable<Scenario["set"]> = {
   standings: { calls: 0, agentCalls: 0, meanPauseMs: 1, affiliates: false, workloads: true }
 }

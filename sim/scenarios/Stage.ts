@@ -641,14 +641,14 @@ export class Stage {
     return this.answersTogether(drafts, apartMs).map((answer) => this.done(answer))
   }
 
-  /** The same, where all of them come to the venue at one moment, so that it works on them side by side. */
+  /** Sends requests that come to the venue at one moment, so that it works on them side by side. Returns the answers. */
   atOneMoment(drafts: ReadonlyArray<Calls.Draft>): ReadonlyArray<Json> {
     const { network, time } = this.#acting.world
     time.after(gatheredMs, network.hold())
     return this.together(drafts)
   }
 
-  /** The same, where some may be refused. */
+  /** Sends several requests at once, or each so long after the one before. Returns the answers, some of which may be refusals. */
   answersTogether(drafts: ReadonlyArray<Calls.Draft>, apartMs = 0): ReadonlyArray<Answer> {
     return this.#answersTogether(drafts, apartMs, this.#acting.clients.issue)
   }
@@ -695,7 +695,7 @@ export class Stage {
     return answers.map((answer, at) => [took[at]!, answer] as const)
   }
 
-  /** The same for requests of an owner or an agent. */
+  /** Sends requests of an owner or an agent, each so long after the one before. Returns the answers, some of which may be refusals. */
   apartTogether(drafts: ReadonlyArray<Calls.Draft>, apartMs: number): ReadonlyArray<Answer> {
     return this.#answersTogether(drafts, apartMs, this.#acting.clients.issueApart)
   }

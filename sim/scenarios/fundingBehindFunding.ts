@@ -6,7 +6,7 @@
  * What has to hold: every holder pays for each interval that was paid, for what was held when that interval ended, whatever is done
  * meanwhile: what is credited, bought and sold comes after it. An interval that ends while as many payments as there may be are waiting is
  * published with a rate of zero. And who asks for his payments since the very moment of one is told of that one, too, wherever it is kept.
- * The same holds for fills: who asks for more of them than the memory has is told all, once the histories have them.
+ * And who asks for more fills than the memory has is told all of them, once the histories have them.
  */
 import type { Parameters } from "../../src/domain/Market.js"
 import type { Json } from "../reading/Bodies.js"

@@ -100,7 +100,7 @@ export const paidAfterItsEnd: Scenario = {
     stage.is("whether the stop behind it stands", stage.reconciliation()["withdrawalsStopped"], true)
     const named = allowing("10.0")
     const accepted = stage.done(stage.say(named))
-    // The same amount may be written otherwise.
+    // An amount may be written otherwise by a repetition.
     stage.is("what is told again of the same amount", stage.done(stage.say({ ...allowing("10.00"), ...keyOf(named) })), accepted)
     stage.is("what is accepted as lacking once it is named", stage.reconciliation()["acceptedAtoms"], "-10000000")
 

@@ -71,7 +71,7 @@ const othersOf = (draft: Calls.Draft, pairs: Pairs): ReadonlyArray<readonly [mem
   })
 }
 
-/** The same request with one more zero in each of its decimals; undefined where it has none, or another scale makes it another one. */
+/** A request with one more zero in each of its decimals; undefined where it has none, or another scale makes it another request. */
 const respelled = (draft: Calls.Draft): Calls.Draft | undefined => {
   const body = draft.body.replaceAll(/"(\d+)(\.\d+)?"/g, (_, whole: string, rest = ".") => `"${whole}${String(rest)}0"`)
   const other = { ...draft, body, persistent: false }

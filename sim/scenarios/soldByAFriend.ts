@@ -31,7 +31,7 @@ export const soldByAFriend: Scenario = {
     stage.buy(friend!, market, { size: 10, price: 901 })
     stage.is("all of it at a loss of his own", stage.sell(long!, market, { size: 10, price: 901, now: true })["status"], "closed")
     stage.is("what the long has left", [stage.held(long!, market), stage.usdc(long!, "equity")], [0, 10])
-    // The same from the other side: an offer resting far below is never met, since it could not be backed.
+    // The account is asked from the other side, too: an offer resting far below is never met, since it could not be backed.
     const offer = stage.sell(resting!, market, { size: 10, price: 850, reduceOnly: true })
     stage.is("an offer far below", offer["status"], "open")
     const met = stage.buy(friend!, market, { size: 10, price: 850, now: true })

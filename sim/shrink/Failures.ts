@@ -16,7 +16,7 @@ const normalised = (message: string): string =>
 export const signatureOf = (property: string, what: string): string =>
   what.startsWith(`${property}: `) ? normalised(what) : `${property}: ${normalised(what)}`
 
-/** The same of a failure. */
+/** The first broken property of a failure with its normalised message. */
 export const signature = (failure: Failure): string => signatureOf(failure.properties[0] ?? "", failure.what)
 
 /** Whether a candidate fails like the original. A crash of the program is the same only with the same message. */

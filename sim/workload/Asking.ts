@@ -9,7 +9,7 @@ import type { Drafting, Seat } from "./Seat.js"
 /** How often a trader fences something again whose fence lasts longer than a new one would: the old promise stands. */
 const fencedAgainShare = 0.2
 
-/** The same fence once more, if the venue's retention has become shorter since; mostly undefined. */
+/** A fence of before once more, if the venue's retention has become shorter since; mostly undefined. */
 export const fenceAgain = ({ fence, fenced, fencing, model, who }: Seat): Draft | undefined => {
   const lasting = fenced.filter((identity) => {
     const stands = "idempotencyKey" in identity

@@ -71,7 +71,7 @@ const boundsAtRules = (now: Parameters, random: SimRandom): ReadonlyArray<() => 
   ]
 }
 
-/** The same for margins and dependent parameters. */
+/** Margins and dependent parameters at the limit of a rule between parameters, just inside or just outside. */
 const marginsAtRules = (now: Parameters, random: SimRandom): ReadonlyArray<() => Partial<Parameters>> => {
   const { initialMarginBps: initial, maintenanceMarginTiers: [tier], maxLeverageX } = now
   const first = tier!.maintenanceMarginBps

@@ -28,7 +28,7 @@ export const holder = (client: string, call: number): Bearer => ({
   account: -1
 })
 
-/** The same for an agent's key. */
+/** The holder of the agent's key in an answer, for the account in that answer. */
 export const agent = (client: string, call: number): Bearer => ({
   client,
   credential: "issued",

@@ -51,7 +51,7 @@ export class Seat {
   /** The key that it will use after `count` others. */
   readonly keyAhead = (count: number): string => `${this.who.client}-k${this.#keys + count}`
 
-  /** The same for clientOrderIds. */
+  /** The clientOrderId that it will use after `count` others. */
   readonly clientOrderIdAhead = (count: number): string => `${this.who.client}.${this.#clientOrderIds + count}`
 
   /** One of its earlier calls; there must be some. */

@@ -41,7 +41,7 @@ type Act = keyof typeof weights
 const insistsShare = 0.5
 /** How often an owner who waits for a first credit gets one before anything else is done. */
 const firstCreditShare = 0.5
-/** The same for a bot's key, where no bot has any. */
+/** How often a bot gets its first key before anything else is done, where no bot has any. */
 const firstBotShare = 0.3
 /** Longest time for which an account is disabled, ms, and how many stay disabled. */
 const maxDisabledMs = 3_000

@@ -21,7 +21,7 @@ const isAnother = (draft: Draft, varied: Draft): boolean => {
   return canonical !== undefined && canonical !== canonicalOf(Requests.read(draft))
 }
 
-/** The same for other spellings of the same request. */
+/** Most attempts at another spelling of a request. */
 const sameTries = 6
 
 /** How often defaults are written out in full. */
@@ -70,7 +70,7 @@ const inFull = (draft: Draft, body: unknown, canonical: string): unknown => {
   return said
 }
 
-/** The same request spelled otherwise: members in another order, decimals and defaults written or left out, white space. */
+/** A request spelled otherwise: members in another order, decimals and defaults written or left out, white space. */
 export const respelled = (draft: Draft, random: SimRandom): Draft => {
   const canonical = canonicalOf(Requests.read(draft))
   if (canonical === undefined || draft.body === "") return draft

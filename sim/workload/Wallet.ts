@@ -10,29 +10,29 @@ import * as SoftwarePasskey from "./SoftwarePasskey.js"
 
 /** First number of the calls of owners and agents, which are numbered separately so that they shift no others. */
 export const firstApart = 1_000_000
-/** The same for holders of realtime tickets. */
+/** First number of the calls of holders of realtime tickets. */
 export const firstOfTickets = 2_000_000
-/** The same for favorites. */
+/** First number of the calls of favorites. */
 export const firstOfFavorites = 3_000_000
-/** The same for accounts' credits, flags and affiliates. */
+/** First number of the calls of accounts' credits, flags and affiliates. */
 export const firstOfStandings = 4_000_000
-/** The same for agents and bots that trade. */
+/** First number of the calls of agents and bots that trade. */
 export const firstOfAgents = 5_000_000
-/** The same for owners with a ledger. */
+/** First number of the calls of owners with a ledger. */
 export const firstOfFunds = 6_000_000
-/** The same for the operator who looks after keys, the ledger and the markets. */
+/** First number of the calls of the operator who looks after keys, the ledger and the markets. */
 export const firstOfOversight = 6_500_000
-/** The same for feed processes. */
+/** First number of the calls of feed processes. */
 export const firstOfPublishers = 6_750_000
-/** The same for the client that sends malformed variants of other clients' calls. */
+/** First number of the calls of the client that sends malformed variants of other clients' calls. */
 export const firstOfMisfits = 6_875_000
-/** The same for the client that asks for readiness. */
+/** First number of the calls of the client that asks for readiness. */
 export const firstOfProbes = 6_900_000
-/** The same for the client in a hurry. */
+/** First number of the calls of the client in a hurry. */
 export const firstOfRushes = 6_950_000
-/** The same for commands of stream clients over their connections. They follow from the seed, and are in no script. */
+/** First number of the commands of stream clients over their connections. They follow from the seed, and are in no script. */
 export const firstOfStreams = 7_000_000
-/** The same for the REST reads of stream clients; likewise in no script. */
+/** First number of the REST reads of stream clients, which are in no script either. */
 export const firstOfStreamReads = 8_000_000
 
 /** A symbol for a part of a call's answer, by its path, in a text of a draft. */
@@ -40,7 +40,7 @@ export const of = (call: number, path: string): string => `{of ${call} ${path}}`
 /** A symbol in a body for one of the draft's passkey responses. */
 export const proofAt = (index: number): string => `{proof ${index}}`
 
-/** The same, in the form of an approval of a ledger step. */
+/** A symbol in a body for one of the draft's passkey responses, in the form of an approval of a ledger step. */
 export const factorAt = (index: number): string => `{factor ${index}}`
 
 const symbols = /\{of ([0-9]+) ([A-Za-z0-9.]+)\}/g

@@ -77,7 +77,7 @@ export class DiskMount {
     return Effect.suspend(() => this.#perform(operation, path, probability(), { begin: () => undefined, end: act }))
   }
 
-  /** The same for an operation on names. */
+  /** Performs an operation on names, which may fail like any other. */
   #ofNames<A, E = never>(operation: Operation, path: string, act: () => Effect.Effect<A, E>): Effect.Effect<A, DiskError | E> {
     return this.#atOnce(operation, path, () => this.calls.faults.other, act)
   }

@@ -256,7 +256,7 @@ export class Platter {
     this.sync(node, [write])
   }
 
-  /** The same for a failed write, as in `failSync`. */
+  /** Treats one write as `failSync` does, and drops older writes to the same place: nothing of them can arrive later. */
   failSyncOf(node: Node, write: Write): void {
     this.#supersede(node, write)
     this.failSync(node, [write])

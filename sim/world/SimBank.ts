@@ -390,7 +390,7 @@ const signerBehind = (
   })
 }
 
-/** The same services; `asked` is told, as they leave, of the requests that have to rest on durable records, and of work for the ledger. */
+/** Services that tell `asked`, as they leave, of requests that have to rest on durable records, and of work for the ledger. */
 export const heardBy = <R>(services: Layer.Layer<R | Ledger | PartySigner>, asked: (what: Asked | Worked) => void) =>
   Layer.map(services, (context) => {
     const ledger = Context.get(context, Ledger)

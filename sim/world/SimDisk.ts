@@ -42,7 +42,10 @@ export interface SimDisk {
   readonly setOutOfRoom: (outOfRoom: boolean) => void
   /** Removes a lock's file: its holder runs on, and another process can lock a new file. */
   readonly removeLock: (path: string) => void
-  /** The same, and a stranger, who writes nothing, holds the new file's lock until the returned function is called or the power fails. */
+  /**
+   * Removes a lock's file, whose holder runs on. A stranger, who writes nothing, holds the lock of a new file until the returned function
+   * is called or the power fails.
+   */
   readonly replaceLock: (path: string) => () => void
   /** Creates a file, durably, as an operator might. */
   readonly create: (path: string, bytes: Uint8Array) => void

@@ -58,7 +58,7 @@ export interface SimIndexFeed {
 
 /** A price stays within this factor of where it started, either way. */
 const widest = 1.2
-/** The same where prices are to ruin traders. */
+/** The factor within which a price stays where prices are to ruin traders. */
 const widestOfRuin = 3
 /** How often a trend turns with a sample. */
 const turnShare = 0.05

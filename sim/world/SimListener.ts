@@ -51,7 +51,7 @@ interface Service {
   open: boolean
   /** Functions that tell the senders of requests in progress that their connection was cut. */
   readonly pending: Set<() => void>
-  /** The same for conversations. */
+  /** Functions that tell the clients of conversations that their connection was cut. */
   readonly talking: Set<() => void>
   drained: (() => void) | undefined
 }

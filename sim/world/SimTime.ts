@@ -16,11 +16,11 @@ export interface SimTime {
   readonly after: (delayMs: number, action: () => void) => Cancel
   /** Plans something at a moment of the true time; at once if that has passed. */
   readonly at: (epochMs: number, action: () => void) => Cancel
-  /** The same time, with ties broken by another generator. Actions planned through it do not shift other ties. */
+  /** A view of this time with ties broken by another generator. Actions planned through it do not shift other ties. */
   readonly withTies: (ties: SimRandom) => SimTime
   /**
-   * The same time; actions planned through it come before all others of their moment, in the order of planning. A run's steps are planned
-   * this way: a run from the script of these steps plans them at other times, and still executes them in the same order.
+   * A view of this time. Actions planned through it come before all others of their moment, in the order of planning. A run's steps are
+   * planned this way: a run from the script of these steps plans them at other times, and still executes them in the same order.
    */
   readonly ahead: SimTime
   /** Goes to the next moment and runs it. False if there is none. */

@@ -64,7 +64,7 @@ export const unreadable = (error: Unreadable | Unknown | DiskError): Ended => {
   }
 }
 
-/** The same by tag, for every way in which a data directory's journal cannot be read. */
+/** How a tool ends, by the tag of the error, for every way in which a data directory's journal cannot be read. */
 export const endedUnreadable = {
   JournalCorrupt: unreadable,
   JournalNewerFormat: unreadable,
@@ -90,7 +90,7 @@ export const settle = <R>(
     )
   )
 
-/** The same for a tool that runs until it is interrupted: an interrupt is its normal end. */
+/** The teardown of a tool that runs until it is interrupted: an interrupt is its normal end. */
 export const teardownOfFollowing = <E, A>(exit: Exit.Exit<E, A>, onExit: (code: number) => void): void =>
   teardown(exit, (code) => onExit(code === interruptedCode ? 0 : code))
 

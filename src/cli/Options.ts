@@ -10,7 +10,7 @@ import { filled, inWords } from "../SettingTexts.js"
 /** `DATA_DIR`, or the usual directory. A wrong one is told as at a start. */
 export const usualData = inWords(filled("DATA_DIR").pipe(Config.withDefault("./data")))
 
-/** The same for the parser, which would say Effect's own words itself. */
+/** The usual directory, with what is wrong with it in words for the parser, which would say Effect's own words itself. */
 const dataDir = Effect.mapError(usualData, ({ message }) => ValidationError.invalidValue(HelpDoc.p(message)))
 
 /** The directory that a tool works on, by default the venue's own. */
@@ -27,5 +27,5 @@ export const named = (name: string, description: string) =>
 
 const ofVenue = "The venue's data directory (DATA_DIR, or ./data)"
 export const data = dataOf(ofVenue)
-/** The same for a tool that may do without. */
+/** The venue's data directory, for a tool that may do without. */
 export const namedData = named("data", ofVenue)

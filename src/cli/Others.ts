@@ -97,7 +97,7 @@ export const at = (
     return (yield* allOf(journal, step.sequence + 1, behind ?? before, yield* latest, capacity)) ?? stepped
   })
 
-/** The same for the data directory at hand. */
+/** Who else decided records of the data directory at hand; undefined where nobody did. */
 export const found = (journal: Read, capacity: Capacity) =>
   Effect.flatMap(SnapshotStore, ({ latest, latestStep }) => Effect.flatMap(latestStep, (step) => at(journal, step, latest, capacity)))
 

@@ -13,7 +13,7 @@ const unseenOrColour = new RegExp(`\\x1b\\[[\\d;]*m|${unseen.source}`, "gu")
 /** Escapes a text within a line, so that it cannot end the line. */
 export const inLine = (text: string): string => withoutUnseen(text)
 
-/** The same for a text of several lines that the tool itself has made, with somebody else's in them. */
+/** Escapes a text of several lines that the tool itself has made, with somebody else's in them: the lines stay what they are. */
 export const inLines = (text: string): string => text.split("\n").map(inLine).join("\n")
 
 /**

@@ -1,15 +1,16 @@
 /**
- * What may come with every request is told at most once in so long, with how often it came since it was last told. It is told when it
- * comes, so that nothing waits: what came last, and nothing after it, stays untold.
+ * Limits how often an event is reported that may come with every request, such as a line of the log: at most once in a given time, each
+ * report with how many events there were since the one before. No timer is needed, since a report is made when an event comes; so the
+ * events after the last report are reported only once another one comes.
  */
 export class Seldom {
   private since = 0
   private toldAt = -Infinity
 
-  /** `now` is a clock that is never set, and `apart` the shortest time between two that are told, in the clock's unit. */
+  /** `now` is a clock that is never set, and `apart` the shortest time between two reports, in the clock's unit. */
   constructor(private readonly apart: number, private readonly now: () => number) {}
 
-  /** Counts one that has come. If it is to be told, returns how many have come since the last that was told, this one among them. */
+  /** Counts an event. Returns how many there were since the last report, this one among them; undefined where none is due. */
   came(): number | undefined {
     this.since++
     const at = this.now()

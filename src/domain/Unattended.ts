@@ -18,8 +18,8 @@ export const told = (what: string, turn: Effect.Effect<void>): Effect.Effect<voi
   Effect.catchAllDefect(turn, (defect) => tell(what, defect))
 
 /**
- * Likewise, with a rest after a defect. Only for turns that leave nothing half done on which others rely: they look each time what there is
- * to do, and have the writer decide it.
+ * One turn of such a loop, which goes on after a defect: that is logged as an error with its cause, and a rest follows it. Only for turns
+ * that leave nothing half done on which others rely: they look each time what there is to do, and have the writer decide it.
  */
 export const unattended = (what: string, turn: Effect.Effect<void>): Effect.Effect<void> =>
   Effect.catchAllDefect(turn, (defect) => Effect.zipRight(tell(what, defect), Effect.sleep(restMs)))

@@ -232,7 +232,8 @@ export type Streaming = Required<Application>
 /** The process's own state for sign-in and agent authorisation. */
 const identity = ({ ofAddress, signerSecret, site }: Context.Tag.Service<typeof Settings>) =>
   Effect.gen(function*() {
-    return Identity.make(site, signerSecret, yield* PasskeyVerifier, yield* WorkloadIdentity, yield* SecureRandom, yield* Branches, ofAddress)
+    return Identity.make(site, signerSecret, yield* PasskeyVerifier, yield* WorkloadIdentity, yield* SecureRandom, yield* Branches,
+      ofAddress)
   })
 
 /** The application, on the clock, scheduler and logger of the fiber that makes it. */

@@ -20,7 +20,7 @@ export const weightOf = (state: State, account: number): number => {
   return markets <= 1 ? 1 : Math.ceil(markets / inOne(state))
 }
 
-/** The weight of an account that trades: where funding has to be settled first, at least the number of positions that owe it. */
+/** The weight of an account that trades. Positions that owe funding are settled before: each of them counts for one at least. */
 export const weightOfTrade = (state: State, account: number): number => {
   const weight = weightOf(state, account)
   if (state.settling === 0) return weight
@@ -32,7 +32,10 @@ export const weightOfTrade = (state: State, account: number): number => {
   return Math.max(weight, owing)
 }
 
-/** The weight beyond the 1 that the caller counts anyway; only when the current record first reaches the account, later 0. */
+/**
+ * What an account's weight adds to the 1 that the caller counts for it anyway. Only the first time that a record reaches the account has
+ * its margin to be recomputed: each later time adds nothing.
+ */
 const beyondOne = (state: State, account: number, weight: number): number => {
   if (weight === 1 || state.weighed.has(account)) return 0
   state.weighed.add(account)

@@ -25,7 +25,7 @@ const everyAccount = 2 ** 20
 export const lengthUpTo = (most: number, length: number, needed: number): number =>
   needed > wholeFrom ? Math.max(most, needed) : grownLength(length, needed, most)
 
-/** The same for a column indexed by account. */
+/** The next length of a column that is indexed by account. */
 export const lengthByAccount = (length: number, needed: number): number => lengthUpTo(everyAccount, length, needed)
 
 /**
@@ -88,7 +88,7 @@ export const growInts = (column: Int32Array, length: number): Int32Array<ArrayBu
   return grown
 }
 
-/** The same memory as words of 4 bytes. */
+/** The memory of a column as words of 4 bytes. */
 export const wordsOf = (numbers: Float64Array): Int32Array => new Int32Array(numbers.buffer, numbers.byteOffset, numbers.length * 2)
 
 /** A list of 32-bit integers that keeps its memory when it is cleared. */

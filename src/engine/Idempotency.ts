@@ -313,8 +313,8 @@ export class Idempotency {
   }
 
   /**
-   * The same for a body with the given fingerprint; undefined where another body is remembered. Bodies digested as under rules 1
-   * can only be compared with a command, so they are never found.
+   * The outcome remembered under a key for a body with the given fingerprint; undefined where there is none, or another body is remembered.
+   * Bodies digested as under rules 1 can only be compared with a command, so they are never found.
    */
   decisionOn({ account, fingerprint, idempotencyKey, operation }: Remembering, atEpochMs: number, endOf: EndOf): Outcome | undefined {
     const entry = this.entryOf(account, operation, idempotencyKey)

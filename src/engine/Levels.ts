@@ -50,7 +50,7 @@ const firstPageWords = 16 * nodeWords
 export class Levels {
   /** The words of all levels. Growing replaces the array, so callers must not keep it. */
   rows: Int32Array
-  /** The same memory as numbers of 8 bytes. */
+  /** The memory of `rows` as numbers of 8 bytes. */
   numbers: Float64Array
   /**
    * The exact sizes of levels that come to more than a number can hold; their rows have the nearest number. Moved along as numbers,

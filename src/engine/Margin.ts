@@ -224,7 +224,7 @@ export const changed = (state: State, slot: number): void => {
   accounts.replaceInSums(account, before, contributionOf(state, slot, false))
 }
 
-/** The same where the new requirement is known already and the account's sums are up to date. */
+/** Moves a position to a requirement that is known already, and the account's sums, which must be up to date, along with it. */
 export const became = (state: State, slot: number, after: Requirement): void => {
   const { accounts, positions } = state
   const account = positions.account(slot)
@@ -293,7 +293,7 @@ export const accepts = (state: State, slot: number, after: Requirement, collater
   return isBacked(state, account, collateral + loss - orderLoss, initialMargin, collateral + pnl, maintenanceMargin, reduces)
 }
 
-/** The same where some total may be no safe integer: all of them are added up exactly. */
+/** The accept rule where some total may be no safe integer: all of them are added up exactly. */
 const acceptsLarge = (state: State, slot: number, after: Requirement, collateral: number, reduces: boolean): boolean => {
   const account = state.positions.account(slot)
   const sums = state.accounts.sumsWith(account, contributionOf(state, slot, true), after)

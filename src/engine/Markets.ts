@@ -148,7 +148,7 @@ export class MarketState extends MarketRisk {
   marketSequence = 0
   /** Sum of long sizes, size atoms. */
   openInterest = 0
-  /** The same, exact, where a number cannot hold it. Not in snapshots: it is summed anew. */
+  /** The exact open interest, where a number cannot hold it. Not in snapshots: it is summed anew. */
   private largeInterest: Total | undefined = undefined
 
   /** Whether the market has resumed with an outdated mark: it is not live until its next tick. */

@@ -471,7 +471,7 @@ export interface Reads {
    * undefined where none are announced.
    */
   readonly touched: (market: number, from: number) => TouchedPart | undefined
-  /** The same for hypothetical parameters. */
+  /** How many accounts hypothetical parameters of a market would affect at present marks, one page of accounts beginning at a place. */
   readonly touchedBy: (market: number, parameters: Market.Parameters, from: number) => TouchedPart
   /** What a put of parameters would result in now (`effectiveAtEpochMs` 0: at once). Changes nothing. */
   readonly putComesTo: (parameters: Market.Parameters, effectiveAtEpochMs: number) => PutComesTo | Refused
@@ -511,7 +511,7 @@ export interface Reads {
    * Retained fills of an account, newest first, in one market unless `anyMarket`, below an ordinal (`Infinity`: from the newest).
    */
   readonly fills: (account: number, market: number, before: number, limit: number) => ReadonlyArray<Fill>
-  /** Retained trades of a market, likewise. */
+  /** Retained trades of a market, newest first, below an ordinal (`Infinity`: from the newest). */
   readonly trades: (market: number, before: number, limit: number) => ReadonlyArray<Fill>
   /** The first `limit` retained trades of a market at or after a time, oldest first. */
   readonly tradesSince: (market: number, sinceEpochMs: number, limit: number) => ReadonlyArray<Fill>
@@ -547,13 +547,13 @@ export interface Reads {
   readonly brackets: (account: number, market: number) => ReadonlyArray<BracketView>
   /** Retained liquidation steps in a market since a time, newest first, at most `limit`. */
   readonly liquidations: (market: number, sinceEpochMs: number, limit: number) => ReadonlyArray<LiquidationStepView>
-  /** Retained liquidation steps in which an account was on either side, likewise. */
+  /** Retained liquidation steps in which an account was on either side, since a time, newest first, at most `limit`. */
   readonly liquidationsOf: (account: number, sinceEpochMs: number, limit: number) => ReadonlyArray<LiquidationStepView>
   /** Retained funding payments of an account since a time, newest first, at most `limit`, before a place if one is given. */
   readonly fundingPayments: (account: number, sinceEpochMs: number, limit: number, before?: Place) => ReadonlyArray<PlacedPayment>
   /**
-   * The records of the venue's oldest retained balance change and funding payment, and the time of the latter: earlier ones are
-   * forgotten, and some of the same record may be. 0 while none is.
+   * The records of the venue's oldest retained balance change and of its oldest retained funding payment, and the time of that payment.
+   * What came in earlier records is forgotten, and some of what came in these records may be. Each is 0 while nothing is forgotten.
    */
   readonly oldestMoney: () => OldestMoney
   /** Retained deleveraging rankings of a market, begun since a time, newest first, at most `limit`. */

@@ -93,7 +93,7 @@ export class RowLog<Name extends string> {
     return this.latestFrom(this.count - 1, (ordinal) => ordinal - 1, sinceEpochMs, all)
   }
 
-  /** The same among the rows of one value in the indexed column: only these are examined. */
+  /** The latest such row among those of one value in the indexed column: only these are examined. */
   latestOf(
     value: number,
     sinceEpochMs: number,
@@ -102,7 +102,7 @@ export class RowLog<Name extends string> {
     return this.latestFrom(this.newestOf.get(value) ?? -1, (ordinal) => this.previous[ordinal % this.kept]! - 1, sinceEpochMs, all)
   }
 
-  /** The same among the rows that `before` leads to, from one ordinal on. */
+  /** The latest such row among those that `before` leads to, from one ordinal on. */
   private latestFrom(
     newest: number,
     before: (ordinal: number) => number,

@@ -244,7 +244,7 @@ export class SectionReader {
     return decodeTexts(this.bytes(name))
   }
 
-  /** The same strings, decoded only when they are asked for. */
+  /** The strings of a section, decoded only when they are asked for. */
   textsAsWritten(name: string): Texts {
     return Texts.of(this.bytes(name), separatorCode)
   }

@@ -12,7 +12,7 @@
  * - Cancellations of its own open orders are refused only by a full table: each ends an order that it placed, which took its part then.
  * - Other commands that reduce risk, of an account that has something to reduce, may take half of what is free to this class, but in the
  *   placements' part only while at least a quarter of that is free. So however many accounts do so, a quarter of the placements' part
- *   is shared by the rule above. What is left above the placements' bound is theirs by halves once placements are refused anyway.
+ *   is shared by the rule above. Once placements are refused anyway, each such command may take half of what is free above their bound.
  *
  * Which commands these are: see `orders/Reducing.ts`.
  *
@@ -42,14 +42,14 @@ export const isBeyondPart = (parts: number, held: number, wanted: number, free: 
 const reductionParts = 2
 
 /**
- * It leaves one in this many of the placements' part: a quarter. So much is still free where 24 accounts have all taken their own
- * part of an eighth, so that none of them is kept from reducing because the others trade.
+ * A command that reduces risk leaves one in this many of the entries of the placements' part: a quarter. So much is still free where 24
+ * accounts have all taken their own part of an eighth, so that none of them is kept from reducing because the others trade.
  */
 const keptParts = 4
 
 /**
  * Whether an account beyond its part finds room for `wanted` more in a table of which `taken` entries are taken, by a command that
- * reduces something: see above.
+ * reduces something: the file's header says how much it may take.
  */
 export const mayReduce = (capacity: number, parts: number, held: number, wanted: number, taken: number): boolean => {
   const ofPlacements = boundOf(capacity, "placement")
@@ -67,8 +67,9 @@ export interface Over {
 }
 
 /**
- * Whether the account exceeds its part once these are forgotten, which makes `free` of them. While there may be further expired
- * entries, no account is held to its part, since forgetting frees more than the command takes.
+ * Whether an account would exceed its part of a table with `wanted` more entries, once the record has forgotten the entries that are
+ * `over`: `free` entries are free then. While there may be further expired entries, no account is held to its part, since forgetting frees
+ * more than the command takes.
  */
 export const isBeyondPartThen = (parts: number, held: number, wanted: number, free: number, over: Over): boolean =>
   !over.isMost && isBeyondPart(parts, held - over.own, wanted, free)

@@ -47,7 +47,7 @@ const written = (state: State, pieceBytes?: number): SectionWriter => {
 /** The state as sections. The bytes are copies, so the engine may continue at once. */
 export const encode = (state: State): ReadonlyArray<Section> => written(state).sections
 
-/** The same for an engine that stands still until all sections are read: rows are not copied as a whole, only piece by piece. */
+/** The state of an engine that stands still until all sections are read: rows are not copied as a whole, only piece by piece. */
 export const stream = (state: State, pieceBytes?: number): ReadonlyArray<Section | Streamed> => written(state, pieceBytes).streamed
 
 /**

@@ -282,8 +282,7 @@ export class Driver {
 
   /** An attempt interrupted by the venue's stop is no defect for its callers: the next process continues the transfer. */
   private awaited(number: number, fiber: Fiber.RuntimeFiber<void, Trouble>): Effect.Effect<void, Trouble> {
-    const ended = Effect.flatMap(Fiber.await(fiber),
-      (exit) => Exit.isInterrupted(exit) ? venueStops() : exit)
+    const ended = Effect.flatMap(Fiber.await(fiber), (exit) => Exit.isInterrupted(exit) ? venueStops() : exit)
     return Effect.flatten(Effect.timeoutTo(ended, {
       duration: this.options.askedMs,
       onSuccess: () => Effect.void,
@@ -412,18 +411,21 @@ export class Driver {
 }
 
 /**
- * The longest that a transfer waits for which the signer has failed, or the ledger refused its work for want of a right, in ms: until it is
- * tried again, they are told not to work.
+ * The longest pause, in ms, before a transfer is tried again for which the signer has failed, or which the ledger refused for want of a
+ * right. Until then the venue reports that the signer or the ledger does not work, although it may have begun to.
  */
 const longestRefusedMs = 60_000
 
 /**
- * After how many failures in a row it is told that the ledger declines the venue's own step, or does not do its work for a step and leaves
- * open why.
+ * Failures in a row after which the venue reports that the ledger declines the venue's own step, or that it does not do its work for a step
+ * without saying why.
  */
 const loggedFrom = 4
 
-/** The trouble where it is that the ledger answers, and does not do its work: at once where it says so, otherwise once it has lasted. */
+/**
+ * A trouble if it means that the ledger answers and does not do its work; undefined for any other. Where the ledger says so the first time
+ * is enough, otherwise it has to have lasted for some attempts.
+ */
 const refusalOf = (trouble: Trouble | undefined, failures: number): Unreachable | undefined => {
   if (trouble?._tag !== "Unreachable" || trouble.nature === undefined) return undefined
   return trouble.nature !== "undone" || failures >= loggedFrom ? trouble : undefined

@@ -54,11 +54,11 @@ const natureOf = (error: LedgerError): Unreachable["nature"] => {
 export const ofLedger = (error: LedgerError): Unreachable =>
   new Unreachable({ whom: "ledger", detail: error.message, nature: natureOf(error) })
 
-/** The same where the ledger was to make what a step needs, which it may fail at for as long as nobody hears of it. */
+/** The trouble for a ledger error where the ledger was to make what a step needs, which it may fail at as long as nobody hears of it. */
 export const ofUndone = (error: LedgerError): Unreachable =>
   new Unreachable({ whom: "ledger", detail: error.message, nature: natureOf(error) ?? "undone" })
 
-/** The same for a signer error other than a refusal. */
+/** The trouble for a signer error other than a refusal: another attempt may succeed. */
 export const ofSigner = (error: SignerError): Unreachable => new Unreachable({ whom: "signer", detail: error.message })
 
 /** The ledger's end, noted with its offsets: one before an earlier end shows that the ledger went back. */
@@ -77,7 +77,7 @@ export const endOf = (
     })
   })
 
-/** The same for a step. Fails where it is before the offset to which the step is bound: nobody would look for an acceptance there. */
+/** The ledger's end for a step. Fails where it is before the offset to which the step is bound: nobody would look for its acceptance. */
 export const endBehind = (parts: Pick<Parts, "ledger">, bound: Pick<Bound, "offsets">, ledgerEndOffset: number) =>
   Effect.filterOrFail(endOf(parts, bound), ({ offset }) => offset >= ledgerEndOffset, ({ offset }) =>
     wentBack(`its end is ${offset}, and the step is bound to ${ledgerEndOffset}`))

@@ -124,10 +124,10 @@ interface Basis {
 }
 
 /**
- * The trouble where the ledger does not prepare a step. An owner is told what he can see to, and may try again; of the venue's own step
- * after the end of its transfer an operator is told, since nobody else could look into it. What is the ledger's own trouble, or that the
- * venue lacks a right there, is not the payer's; nor is an answer that says nothing definite, or none, or that it does not know the
- * treasury's party.
+ * The trouble where the ledger does not prepare a step. An owner is told of what he can do something about, and may try again. A step of
+ * the venue's own after the end of its transfer is reported to an operator, since nobody else could look into it. The payer is not blamed
+ * for the ledger's own trouble, for a right that the venue lacks there, for an answer that is missing or says nothing definite, nor for a
+ * treasury whose party the ledger does not know.
  */
 const unprepared = ({ custody: { treasury } }: Bound, facts: Planned.Facts, { end }: TransferView, error: Ledger.LedgerError): Trouble => {
   if (error._tag !== "Refused" || error.isOfLedger === true) return ofUndone(error)
@@ -142,7 +142,7 @@ const unprepared = ({ custody: { treasury } }: Bound, facts: Planned.Facts, { en
     : new Stopped({ reason: "ledger_declines", detail: `${code}: ${cause}` })
 }
 
-/** The same on a given basis. */
+/** Prepares a step on a given basis, and has the result journaled. */
 const preparedAs = (
   { ledger, submit }: Parts,
   bound: Bound,

@@ -21,8 +21,8 @@ export const pollSeconds = 5
 /** Most agents that wait at one time: beyond that, the network that holds most of them loses its oldest. */
 const mostWaiting = 16_384
 /**
- * Most agents that wait from one remote address: beyond that, the address loses its oldest. What an owner has approved is in the journal:
- * it can still be fetched, and denied.
+ * Most agents that wait from one remote address: beyond that, the address loses its oldest. An approval that an owner has given to an agent
+ * lost so is in the journal: its key can still be fetched, and still be denied.
  */
 export const mostOfAddress = 16
 /**

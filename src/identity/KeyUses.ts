@@ -25,14 +25,14 @@ const mostKeys = 65_536
  * them gives the owner hundreds of alarms.
  */
 const mostUntold = 256
-/** The first of each key wait whatever waits of others: as many as the state remembers of one. */
+/** So many addresses of each key wait for their notes whatever waits of other keys: as many as the state remembers of one key. */
 const surelyUntold = 8
 /**
- * Places for those beyond the first of their keys: when all are taken, the account that holds most makes room. Keys that are not used again
- * hold theirs for as long as they act, and whoever fills the places so with keys of his own crowds out only himself.
+ * Places for waiting addresses beyond the first of their keys. When all places are taken, the account that holds most makes room. A key
+ * that is not used again holds its places for as long as it acts; whoever fills them with keys of his own crowds out only himself.
  */
 const mostUntoldInAll = 65_536
-/** Keys with addresses that wait of which it is found out, whenever uses are journaled, whether they still act. */
+/** Whenever uses are journaled, so many keys whose addresses wait are looked up for whether they still act. */
 const mostSwept = 1_024
 
 /** A key used since the process started. */
@@ -71,7 +71,7 @@ export class KeyUses extends Context.Tag("venue/identity/KeyUses")<KeyUses, {
 class Uses {
   private readonly seen = new Map<number, Seen>()
   private pending: Array<Seen> = []
-  /** Those of `seen` that have addresses which wait; those of which it was found out longest ago whether they act in front. */
+  /** The keys of `seen` with addresses that wait. In front are those that were looked up longest ago for whether they still act. */
   private readonly waiting = new Set<Seen>()
   private places: FairPlaces<Untold>
   private wake: () => void = () => {}

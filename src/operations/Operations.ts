@@ -256,7 +256,7 @@ export const lookedUp: ReadonlyArray<Operation> = requestsByName
   .map(([, { code }]) => code as Operation)
   .sort((one, other) => one - other)
 
-/** Their names in lookups, in the order of their codes. */
+/** The names in lookups of the requests that may be looked up, in the order of their codes. */
 export const lookupNames = lookedUp.map((operation) => requestsByCode.get(operation)!.request.lookup) as ReadonlyArray<LookupName>
 
 const clients: ReadonlySet<Principal> = new Set([Principal.key, Principal.session])

@@ -18,15 +18,14 @@ import { type Asked, type Begun, noteGivenUp, type Question, type Said } from ".
 /** Most records sent at once: copying them takes well under a millisecond. */
 const recordsAtOnce = 1_024
 
-/** Most reads that are with the worker at once, which answers in turn: of all, and of one account. */
+/** Most reads of all accounts together that the worker has been sent and has not answered. It answers them one after the other. */
 export const mostWithWorker = 4_096
+/** Most reads of one account that the worker has been sent and has not answered. Further reads of the account wait in a line of its own. */
 export const mostAtOnce = 8
 
-/**
- * Most reads of one account, with those that wait for its others; and most of all accounts that so wait. They take memory alone: however
- * many there are, the reads of others are sent.
- */
+/** Most reads of one account that are not answered, whether the worker has them or they wait in the account's line. */
 export const mostOfAccount = 512
+/** Most reads that wait in the lines of all accounts together. Waiting takes memory alone: reads of other accounts are sent meanwhile. */
 export const mostInLines = 16_384
 
 /** Most readers that wait until the histories are open. */

@@ -136,7 +136,8 @@ export const serve = (
           const read: (...parameters: ReadonlyArray<never>) => Effect.Effect<Histories.Read<unknown>, Histories.Unavailable> =
             histories[question]
           const nothing = (): void => say({ _tag: "Found", id, read: undefined })
-          const asks = Effect.map(Effect.suspend(() => read(...parameters as ReadonlyArray<never>)), (found) => say({ _tag: "Found", id, read: found }))
+          const asks = Effect.map(Effect.suspend(() => read(...parameters as ReadonlyArray<never>)),
+            (found) => say({ _tag: "Found", id, read: found }))
           // A bug is logged, and only this read gets no answer.
           const told = Effect.catchAllDefect(asks,
             (defect) => Effect.zipRight(Effect.logError("the histories could not answer", defect), Effect.sync(nothing)))

@@ -62,7 +62,7 @@ export interface Standing {
   readonly lagMs: number
   /** Whether they lack some of what the journal had when they were opened. */
   readonly isReplaying: boolean
-  /** Likewise, having begun with the journal's first record. */
+  /** Whether they lack some of what the journal had when they were opened, and began with the journal's first record. */
   readonly isRebuilding: boolean
   /** Where they begin, if not with the journal's first record: what had been forgotten before is not in them. */
   readonly beginning?: Tables.Beginning | undefined

@@ -118,7 +118,7 @@ export const isOfOthers = (error: ReadError): boolean => whyOf(error) === "versi
 export class Feed extends Context.Tag("venue/sequencer/Feed")<Feed, {
   /** Blocks that contain `sequence` or a later one, oldest first. At the head it waits for the next block; it never ends. */
   readonly from: (sequence: number) => Stream.Stream<Committed, ReadError>
-  /** The same for readers that need the state: each runs an engine of its own all the time. */
+  /** Such blocks each with the state that it led to. Every reader of these runs an engine of its own all the time. */
   readonly standingFrom: (sequence: number) => Stream.Stream<Standing, ReadError>
   /** The state on which a record that begins its block was decided. */
   readonly standingBefore: (sequence: number) => Effect.Effect<Before, ReadError>
@@ -295,7 +295,7 @@ const rerun = ({ pause }: Source, engine: Engine, block: Block.Block): Effect.Ef
 const mostAtOnce = 128
 const mostWordsAtOnce = 4_096
 
-/** The same for a block of any length, a few of its records at a time. */
+/** Replays a block of any length, a few of its records at a time, and compares its digest; yields to other work in between. */
 const rerunInParts = (
   source: Source,
   engine: Engine,

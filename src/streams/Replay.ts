@@ -104,9 +104,9 @@ interface Wish {
   readonly after: number
   /** The last record wanted, which is durable. */
   readonly upTo: number
-  /** Records examined before it ends with the current block. */
+  /** So many records are examined before the reading ends with the block at which it is. */
   readonly mostRecords: number
-  /** Whether it takes the rest of a block in which it has enough; otherwise it ends with a record. */
+  /** Whether the reading goes on to the end of the block in which it has enough; otherwise it ends with the record that sufficed. */
   readonly takesBlocks: boolean
 }
 

@@ -5,7 +5,8 @@ import { Disk, DiskError } from "../../src/journal/Disk.js"
 import { tellStepLost } from "../../src/sequencer/StepLost.js"
 
 test.each([
-  ["a disk that fails", Effect.fail(new DiskError({ operation: "list", path: "snapshots", code: "EIO" })), /last step.* can be read: .*EIO/s],
+  ["a disk that fails", Effect.fail(new DiskError({ operation: "list", path: "snapshots", code: "EIO" })),
+    /last step.* can be read: .*EIO/s],
   ["a defect", Effect.dieMessage("a mistake of ours"), /last step.* can be read: .*a mistake of ours/s]
 ])("that it cannot be looked at is logged: %s", async (_, list, words) => {
   const logged: Array<string> = []

@@ -39,7 +39,7 @@ const onDisk = <A, E>(
     wrongPlace(dataDir) ?? Effect.provide(task, Layer.provideMerge(SnapshotStore.layerReadOnly, NodeDisk.layer(dataDir)))
   )
 
-/** The same for a task that writes: it must run as the directory's owner, since the venue could not open another user's files. */
+/** Runs a task that writes to a disk, as the directory's owner, since the venue could not open another user's files. */
 const onOwnDisk = <A, E>(dataDir: string, task: Effect.Effect<A, E, Disk | SnapshotStore.SnapshotStore>) =>
   Effect.suspend((): Effect.Effect<A, E | DiskError | Ended> => {
     const owner = fs.existsSync(dataDir) ? fs.statSync(dataDir).uid : process.geteuid?.()

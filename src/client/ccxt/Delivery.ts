@@ -501,7 +501,7 @@ export class Delivery extends Exchange {
     return await this.beforehand(() => this.knownAccountId())
   }
 
-  /** The same for what finds out an outcome, which goes on when this is closed. */
+  /** The API key's account for what finds out an outcome, which goes on when this is closed. */
   private async knownAccountId(): Promise<string> {
     if (this.accountId !== undefined && this.accountId !== "") return this.accountId
     return await this.askedAccountId.join(() => this.askAccountId())

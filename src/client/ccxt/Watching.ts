@@ -214,7 +214,10 @@ export class Watching extends Triggers {
     await super.close(isCleaning)
   }
 
-  /** Refuses parameters that would otherwise be ignored. The stream has no pairs that close positions, so `trigger` is one of them. */
+  /**
+   * Refuses parameters that would otherwise be ignored. The parameter `trigger` is among them: it asks for take-profits and stop-losses,
+   * which the stream does not tell of.
+   */
   private takesNone(method: string, params: Dict): void {
     const { isTrigger, rest } = Closing.askedFor(params)
     const odd = isTrigger ? "trigger" : Closing.firstGiven(rest)

@@ -70,7 +70,7 @@ const balanceOf = (state: Reads, view: BalanceView): Balance => ({
  */
 export const balance = (state: Reads, account: number, nowEpochMs?: number): Balance => balanceOf(state, state.balance(account, nowEpochMs))
 
-/** The same for whoever reads it, with whether the account is under liquidation. */
+/** An account's money for whoever reads it, with whether the account is under liquidation. */
 const balanceRead = (state: Reads, account: number, nowEpochMs: number): Balance => {
   const view = state.balance(account, nowEpochMs)
   return { ...balanceOf(state, view), ...(view.isUnderLiquidation ? { underLiquidation: true } : undefined) }

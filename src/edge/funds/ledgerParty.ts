@@ -86,7 +86,7 @@ export const changeLedgerParty = Route.effect({
       ))
 })
 
-/** The same where there must be one. */
+/** Goes on with the latest change of an account's party; fails where it has none. */
 const withChange = <A>(
   services: Services,
   account: number,

@@ -75,7 +75,10 @@ const withKeys = <A>(
 const isBehind = ({ now, state }: Services, account: number, credentialId: string, counter: number): boolean =>
   approvedBefore(state, account, credentialId, counter, now()).length > 0
 
-/** The same for a passkey that has not answered yet. One that does not count always reports 0 and is never behind. */
+/**
+ * Whether a passkey that has not answered yet will have approved such a transfer with a lower counter. A passkey that does not count always
+ * reports 0 and is never behind.
+ */
 const willBeBehind = ({ now, state }: Services, account: number, credentialId: string): boolean =>
   approvedBefore(state, account, credentialId, Infinity, now()).some(({ stepAtHand }) =>
     counterOf(stepAtHand?.approval?.authenticatorData ?? "") > 0

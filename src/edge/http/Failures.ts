@@ -27,25 +27,25 @@ export const anyKeyRead: Kind = [...publicRead, 401]
 /** What an API key with the scope `read` may read. */
 export const keyedRead: Kind = [...anyKeyRead, 403]
 
-/** The same with a body. */
+/** What an API key with the scope `read` may read, by a request with a body. */
 export const keyedReadWithBody: Kind = [...keyedRead, 413, 415]
 
 /** What belongs to the owner, and is behind a passkey. */
 export const owned: Kind = [...anyKeyRead, "Owners"]
 
-/** The same with a body. */
+/** What belongs to the owner, and is behind a passkey, by a request with a body. */
 export const ownedWithBody: Kind = [...owned, 413, 415]
 
 /** An owner's command without a body: an idempotency key that may conflict. */
 export const ownedCommandWithoutBody: Kind = [...owned, 409]
 
-/** The same with a body. */
+/** An owner's command with a body: an idempotency key that may conflict. */
 export const ownedCommand: Kind = [...ownedCommandWithoutBody, 413, 415]
 
 /** A command of an API key without a body: an idempotency key that may conflict. Its 429 may also be for an account's share. */
 export const commandWithoutBody: Kind = [...keyedRead, 409]
 
-/** The same with a body. */
+/** A command of an API key with a body: an idempotency key that may conflict. Its 429 may also be for an account's share. */
 export const command: Kind = [...commandWithoutBody, 413, 415]
 
 /** A command of the compatibility layer that places orders: it may ask for what is not supported. */
@@ -54,13 +54,13 @@ export const placement: Kind = [...command, 501]
 /** What the operator alone may do or read; 404 where the venue has no operator token, too. */
 export const operator: Kind = [...publicRead, 401, 404]
 
-/** The same with a body. */
+/** What the operator alone may do or read, by a request with a body. */
 export const operatorWithBody: Kind = [...operator, 413, 415]
 
 /** An operator's command without a body: an idempotency key that may conflict. */
 export const operatorCommandWithoutBody: Kind = [...operator, 409]
 
-/** The same with a body. */
+/** An operator's command with a body: an idempotency key that may conflict. */
 export const operatorCommand: Kind = [...operatorCommandWithoutBody, 413, 415]
 
 /** What meets no endpoint. */

@@ -146,7 +146,7 @@ export const limit = optional(LimitText)
 /** A journal sequence in a query. */
 export const SequenceText = Schema.String.pipe(Schema.pattern(/^(?:0|[1-9][0-9]{0,14})$/)).annotations({ identifier: "SequenceText" })
 
-/** The same of a native listing without pages. */
+/** The query of a native listing without pages: since when, and how many entries. */
 export const latestSince = { since: optional(SinceText), limit }
 
 /** Paths by what they name. */

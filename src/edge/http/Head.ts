@@ -109,7 +109,7 @@ const originForm = (target: string): string => {
   return rest.charCodeAt(0) === slash ? rest : `/${rest}`
 }
 
-/** The same for a request that may be refused: its path decides the family of the envelope in any case. */
+/** Path and query of a request, also of one that may be refused: its path decides the family of the envelope in any case. */
 export const targetOf = ({ url = "" }: { readonly url?: string | undefined }): string => originForm(url)
 
 /** A request line up to its target, at the start of the bytes or after another request, whose body is JSON where it has one. */

@@ -16,7 +16,10 @@ import type { Holder, Unread } from "./Unread.js"
 const mostUnderWay = 16
 /** Bytes of answers unread by the client from which on none of its requests is dispatched. */
 const mostUnread = 256 * 1024
-/** Likewise for framing more of what it sent. Below `node:http`'s own mark of 16 KiB, so that it never pauses a socket itself. */
+/**
+ * Bytes of answers unread by the client from which on no more of what it sent is framed. They are fewer than the 16 KiB at which
+ * `node:http` would pause the socket itself.
+ */
 const mostUnreadToFrame = 8 * 1024
 /** Bytes that are framed at a time. */
 const sliceBytes = 4 * 1024

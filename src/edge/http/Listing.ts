@@ -27,7 +27,7 @@ export const withCursor = <A>(
   return before === undefined ? fail(Errors.staleCursor) : then(before)
 }
 
-/** The same for places that are not numbers; undefined for the first page. */
+/** The beginning of a page of a listing whose places are not numbers; undefined for the first page. */
 const withDecoded = <Place>(decode: (text: string) => Place | undefined) =>
 <A>(
   text: string | undefined,

@@ -27,11 +27,11 @@ export class Metrics extends Context.Tag("venue/edge/Metrics")<Metrics, {
   readonly refused: (name: string) => void
   /** Registers a gauge that is read when asked for. A name may be registered once. */
   readonly gauge: (name: string, help: string, read: () => number) => void
-  /** Registers a counter likewise: `read` gives its value since the start. */
+  /** Registers a counter that is read when asked for: `read` gives its value since the start. A name may be registered once. */
   readonly counter: (name: string, help: string, read: () => number) => void
   /** Registers a gauge with a value for each set of labels, read on request; left out where it has no values. */
   readonly gauges: (name: string, help: string, labels: ReadonlyArray<string>, read: () => Iterable<Labelled>) => void
-  /** Likewise counters. */
+  /** Registers a counter with a value since the start for each set of labels, read on request; left out where it has no values. */
   readonly counters: (name: string, help: string, labels: ReadonlyArray<string>, read: () => Iterable<Labelled>) => void
   /** Prometheus text, version 0.0.4. */
   readonly render: Effect.Effect<string>
@@ -138,8 +138,8 @@ export const make = (
 }
 
 /**
- * The same metrics, whose gauges and counters registered through this have no value until `isTold`: what they would tell before is not
- * known yet, and a 0 would be taken for it.
+ * Metrics to which gauges and counters are added that have no value until `isTold`: what they would tell before is not known yet, and a 0
+ * would be taken for it.
  */
 export const onceTold = (metrics: Context.Tag.Service<Metrics>, isTold: () => boolean): Context.Tag.Service<Metrics> => {
   const told = (read: () => Iterable<Labelled>) => (): Iterable<Labelled> => isTold() ? read() : []

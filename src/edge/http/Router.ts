@@ -91,7 +91,7 @@ export const make = (
       return found === null ? [] : [{ method: each, route: routeAt(found.store) }]
     })
     const allowed = offered.filter(({ route }) => hiding(services, route) === undefined)
-    // A path that is hidden is so with every method: otherwise a method that it never had would give it away.
+    // A hidden path is answered as hidden whatever the method: a 405 for a method that it never had would tell that the path exists.
     if (allowed.length === 0) return offered.map(({ route }) => hiding(services, route)).find(isOfPolicy) ?? unknown(method, path)
     const allow = allowed.flatMap(({ method }) => method === "GET" ? ["GET", "HEAD"] : [method]).join(", ")
     const more = allowed.some(({ route }) => route.endpoint.feature !== undefined) ? services.runtimePolicy.headers : {}

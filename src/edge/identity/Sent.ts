@@ -27,8 +27,8 @@ export const owned = <K extends Kind>(kind: K, { account, credential, principal 
 const canonical = new Canonical()
 
 /**
- * The same under an Idempotency-Key. `sent` is the content of path and body: two requests under one key are equal exactly when
- * their canonical JSON is.
+ * A command of a credential that acts for an account, under an Idempotency-Key. `sent` is the content of path and body: two requests under
+ * one key are equal exactly when their canonical JSON is.
  */
 export const keyed = <K extends Kind>(
   kind: K,

@@ -70,7 +70,7 @@ const amended = (
   idempotencyKey: string
 ): string => {
   const { priceAtoms, quantityAtoms } = decided
-  // The same request is told the same later, when neither may be kept any more.
+  // A repetition is told the same, also once neither the expiry nor the brackets are kept any more: so they are left out from the first.
   const terms: OrderText.Terms = { ...view, priceAtoms, quantityAtoms, expiresAtEpochMs: 0, autoClose: noAutoClose }
   const { atEpochMs, sequence } = outcome
   return `{"version":"external-amend-order/v1","accepted":true,`

@@ -64,7 +64,7 @@ export class Session implements Conversation {
    * other.
    */
   private account: number | undefined = undefined
-  /** As what it counts as one of its account's connections: while it acts for the account, or its orders end with it. */
+  /** The authority by which it is counted among its account's connections, while it acts for the account or its orders end with it. */
   private counted: Joining | undefined = undefined
   /** Ends of authority that the client has not been told of. */
   private untoldEnds = 0
@@ -427,7 +427,7 @@ export class Session implements Conversation {
   private joins(authority: Authority): boolean {
     if (this.isClosed) return false
     if (this.counted !== undefined) {
-      // It counts as a trading key's from when it first shows the ticket of one: it has one of the places that are kept for these.
+      // Once a connection shows the ticket of a trading key, it is counted as one, and takes one of the places kept for trading keys.
       if (authority.isOfTradingKey && !this.counted.isOfTradingKey) {
         this.setting.becomes(this.counted, authority)
         this.counted = authority

@@ -28,7 +28,7 @@ export const bounds = {
   bufferedBytesInAll: 512 * 1024 * 1024,
   /** The longest time for which a snapshot is not counted as waiting. */
   snapshotMs: 30_000,
-  /** The same while all connections together exceed the venue's limit. */
+  /** The longest time for which a snapshot is not counted as waiting while all connections together exceed the venue's limit. */
   snapshotUnderPressureMs: 2_000,
   /**
    * Frames of this many seconds may be handled at once, so that a connection is not penalised for waiting that long for the venue.
@@ -161,7 +161,7 @@ export interface Setting {
   readonly isTold: (...asked: Parameters<Retention["isTold"]>) => Effect.Effect<boolean>
   /** Whether a connection may begin to act for an account. */
   readonly mayJoin: (joining: Joining) => boolean
-  /** The same; if so, it counts as one of that account's until it leaves. */
+  /** Begins to count a connection as one of an account's until it leaves, and returns true; false where it may not join. */
   readonly joins: (joining: Joining) => boolean
   /** A connection that joined by one authority counts as one of another of the same account from now on. */
   readonly becomes: (joined: Joining, other: Joining) => void

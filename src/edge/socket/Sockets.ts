@@ -98,7 +98,7 @@ export interface Parts {
 
 /** The open sessions, and their timer. */
 class Sessions {
-  /** Each with the tick, of those between two heartbeats, at which it has its own, so that not all are sent at once. */
+  /** Each session with the tick between two heartbeats at which its own is sent, so that not all heartbeats are sent at once. */
   readonly open = new Map<Session, number>()
   private opened = 0
   /** The number of sessions that speak for each account, by keys that may trade alone too, and that come from each network. */
@@ -157,7 +157,7 @@ class Sessions {
     return isOfTradingKey ? held < part || kept > 0 : held < part - kept
   }
 
-  /** The same; if so, it is counted as one of the account's. */
+  /** Counts a connection as one of an account's, and returns true; false where it may not join. */
   joins(joining: Joining): boolean {
     const may = this.mayJoin(joining)
     if (may) this.count(joining, 1)

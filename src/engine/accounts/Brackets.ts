@@ -17,7 +17,7 @@ import { long, short, type Direction } from "./Triggers.js"
 /** Most brackets of one account in one market, including those of open orders that are not armed yet. */
 const mostBrackets = 20
 
-/** The same under the limits of a state. */
+/** Most brackets of one account in one market under the limits of a state. */
 export const mostBracketsOf = ({ brackets = mostBrackets }: { readonly brackets?: number }): number => brackets
 
 /** The triggers of a bracket, by their index in its key. */
@@ -53,7 +53,7 @@ export class Bracket {
     this.lastSequence = sequence
   }
 
-  /** The same bracket for the copy of its position in another state. */
+  /** A copy of the bracket, for the copy of its position in another state. */
   copyFor(account: number, market: number, slot: number): Bracket {
     const { cameWithOrder, createdAtEpochMs, direction, lastSequence, number, triggers } = this
     const copy = new Bracket(number, account, market, slot, direction, triggers, cameWithOrder, createdAtEpochMs, lastSequence)

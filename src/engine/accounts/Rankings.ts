@@ -81,8 +81,9 @@ const entryNames = [
 ] as const
 
 export class Rankings {
-  /** Completed rankings in the order of completion, and unfinished ones in the order in which they were begun. */
+  /** Completed rankings, in the order of their completion. */
   private readonly made: Array<Ranking> = []
+  /** Unfinished rankings, in the order in which they were begun. */
   private making: Array<Ranking> = []
 
   /** The latest ranking of a direction in a market, which may be unfinished; undefined where none is kept. */
@@ -99,8 +100,8 @@ export class Rankings {
   }
 
   /**
-   * Completes a ranking in the given record. It replaces the previous completed one of its market and direction, if `isIdle` says that
-   * one explains nothing.
+   * Completes a ranking in the given record. The previous completed ranking of its market and direction is dropped where `isIdle` says
+   * that nobody was deleveraged by it, so that it explains nothing to anybody.
    */
   finish(ranking: Ranking, sequence: number, isIdle: (before: Ranking) => boolean): void {
     ranking.madeAt = sequence

@@ -150,7 +150,7 @@ const sink = (
   return at
 }
 
-/** The same for an entry that belongs at `at` or above, and stores it there. */
+/** Moves larger entries down until an entry that belongs at `at` or above has its index, and stores it there. */
 const rise = (
   positions: Positions,
   heap: number,

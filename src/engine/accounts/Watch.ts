@@ -35,7 +35,7 @@ export const note = (state: State, market: MarketState): void => {
   crossing.sort((one, other) => one - other)
 }
 
-/** Whether accounts are left to be examined, for which records come. */
+/** Whether accounts are left to be examined: then the venue makes further records to examine them. */
 export const isBehind = ({ crossing, examining }: State): boolean => crossing.length > 0 || examining > 0
 
 /** Checks the accounts that the record changed, and a bounded number of those with crossed triggers. */

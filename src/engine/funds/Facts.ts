@@ -41,7 +41,7 @@ const find = ({ funds }: State, number: number, name: StepName): Judged | Refusa
   return transfer === undefined || at < 0 ? Refusal.transferNotFound : { transfer, at, step: transfer.steps[at]! }
 }
 
-/** The same, if it is the current step: a fact about an earlier step is known already, and one about a later step is impossible. */
+/** A step by name, if it is the current one: a fact about an earlier step is known already, and one about a later step is impossible. */
 const findAtHand = (state: State, number: number, name: StepName): Judged | Refusal => {
   const found = find(state, number, name)
   if (typeof found === "number" || stepAtHand(found.transfer) === found.step) return found

@@ -40,7 +40,7 @@ const isReducible = ({ positions }: State, account: number, market: number, side
   return side === Order.sell ? quantity > 0 : quantity < 0
 }
 
-/** Whether the account has an open order, in one market unless `anyMarket`. Leaving ones have ended already. */
+/** Whether the account has an open order, in one market unless `anyMarket`. An order that is leaving the book has ended already. */
 const hasOpen = (state: State, account: number, market: number): boolean => {
   const { accounts, orders, positions } = state
   for (let slot = accounts.firstPosition(account); slot !== none; slot = positions.nextOfAccount(slot)) {
@@ -66,7 +66,7 @@ export const roomBeyondPart = (state: State, command: Command): Room => {
   switch (command.kind) {
     case "CancelOrders":
       return ofCancel(state, command)
-    // Each of them ends at least one order, and an order ends once.
+    // A command that cancels all orders ends at least one, and an order ends once: so their number is bounded by that of placements.
     case "CancelAllOrders":
       return hasOpen(state, account, command.market) ? "all" : "none"
     // Without open orders the switch protects nothing, and disarming it needs an armed one.
@@ -77,8 +77,8 @@ export const roomBeyondPart = (state: State, command: Command): Room => {
     // Open orders may have brackets, too.
     case "SetAutoClose":
       return hasPosition(state, account, command.market) || hasOpen(state, account, command.market) ? "half" : "none"
-    // These reduce nothing, but an account whose bot has used up its part must still be able to stop what is under way and to fetch
-    // its money. An account that never had any may not trade, so that it needs neither.
+    // A fence or a transfer reduces nothing, but an account whose bot has used up its part must still be able to stop what is under way and
+    // to fetch its money. An account that never had money may not trade, so that it needs neither.
     case "FenceOutcome":
     case "RequestDeposit":
     case "RequestWithdrawal":

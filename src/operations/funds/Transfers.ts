@@ -28,7 +28,7 @@ export type StepName = (typeof stepNames)[number]
 export const transferStatuses = [
   /** A step of a deposit or a change of party waits for its approval or its submission. */
   "bound",
-  /** The same of a withdrawal. */
+  /** A step of a withdrawal waits for its approval or its submission. */
   "requested",
   /** The ledger has accepted the current step for processing and has not decided it yet. */
   "submitted",

@@ -124,7 +124,9 @@ test("what a refusal compared is told in the guard's unit", async () => {
 })
 
 /** The functions of `Errors` that make a failure. */
-type Making = { [K in keyof typeof Errors]: (typeof Errors)[K] extends (...given: never) => Errors.Failure ? K : never }[keyof typeof Errors]
+type Making = {
+  [K in keyof typeof Errors]: (typeof Errors)[K] extends (...given: never) => Errors.Failure ? K : never
+}[keyof typeof Errors]
 
 /** A failure of each of them: the compiler asks for one of a new function. */
 const made: Readonly<Record<Making, Errors.Failure>> = {
@@ -154,7 +156,9 @@ const made: Readonly<Record<Making, Errors.Failure>> = {
 }
 
 test("every failure that the edge can make is among those that the reference lists", () => {
-  const listed = new Set([...Errors.all, ...Refusal.all.map(([, description]) => ({ description }))].map(({ description: { name } }) => name))
+  const listed = new Set(
+    [...Errors.all, ...Refusal.all.map(([, description]) => ({ description }))].map(({ description: { name } }) => name)
+  )
   const values = Object.values<unknown>(Errors).filter((value) => typeof value === "object" && value !== null && "description" in value)
   const unlisted = [...values as ReadonlyArray<Errors.Failure>, ...Object.values(made)].map(({ description: { name } }) => name)
     .filter((name) => !listed.has(name))
