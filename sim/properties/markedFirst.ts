@@ -64,7 +64,7 @@ export const markedFirst: Property<State> = {
     const { command } = seen.record
     const verdict = recordVerdict(state, seen)
     // What finds no room earlier than marks do has found some.
-    const hadRoom = command.kind !== "StartVenue" && ["venue", "placement"].includes(shareOf(command))
+    const hadRoom = ["placement", "payout", "venue"].includes(shareOf(command))
     if (hadRoom && !state.isFull) state.isTight = false
     state.backs = backsAfter(state, seen.model)
     return verdict

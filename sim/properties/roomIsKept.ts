@@ -44,7 +44,7 @@ export const roomIsKept: Property<State> = {
         state.counted = block.firstSequence
         state.behindOthers += block.bytes
       }
-      const isOfVenue = shareOf(command) === "venue" && command.kind !== "StartVenue"
+      const isOfVenue = ["payout", "venue"].includes(shareOf(command))
       if (mayAddRisk(command) || isOfVenue) state.behindOthers = 0
       return holds
     }

@@ -45,7 +45,9 @@ export const admit = (state: State, command: Command, atEpochMs: number, shown?:
     return { ...refuse(refusal, state.sequence, atEpochMs), ...(markets === undefined ? undefined : { markets }) }
   }
   const roomless = refusesKey(state, command, declaration, atEpochMs)
-  if (state.capacity.reached !== undefined) markRoom(state, state.capacity.reached, declaration.share(command as never), roomless)
+  if (state.capacity.reached !== undefined && command.idempotencyKey !== "") {
+    markRoom(state, state.capacity.reached, declaration.share(command as never), roomless)
+  }
   return roomless === Refusal.none ? undefined : refuse(roomless, state.sequence, atEpochMs)
 }
 
@@ -94,7 +96,7 @@ const authorityOfKey = ({ apiKeys }: State, command: Command, { permission }: De
 
 const markRoom = ({ capacity, idempotency }: State, reached: Reached, share: Share, roomless: Refusal): void => {
   if (roomless === Refusal.tableFull) reached("the table of keys was full")
-  else if (share !== "venue" && idempotency.size >= boundOf(capacity.idempotencyKeys, share))
+  else if (idempotency.size >= boundOf(capacity.idempotencyKeys, share))
     reached("a key found room where one is forgotten")
   else if (share === "reduction" && idempotency.size >= boundOf(capacity.idempotencyKeys, "placement")) {
     reached("the reserve of keys was needed")

@@ -16,9 +16,10 @@ export type Permission = "trade" | "read" | "owner" | "proof" | "operator" | "in
 /**
  * Whose share of the inbox and of the key table a command takes. Commands that only reduce risk, that give owners access to their
  * money, or that end a key, a session or a ticket (`revocation`), and those of the operator and the venue have room that placements
- * cannot take. `venue` commands are not remembered. A revocation does not wait for earlier commands of its account.
+ * cannot take. Commands of the venue itself are not remembered: a `payout`, which prepares a withdrawal for whoever has asked for one; a
+ * `start`, without which nothing else is served; and all others (`venue`). A revocation does not wait for earlier commands of its account.
  */
-export type Share = "placement" | "reduction" | "revocation" | "operator" | "venue"
+export type Share = "placement" | "reduction" | "revocation" | "operator" | "payout" | "venue" | "start"
 
 /** A kind of request that leads to a command. */
 export interface RequestKind {

@@ -14,6 +14,7 @@ import { assert } from "../domain/Assert.js"
 import type { Reached } from "../domain/Branches.js"
 import { Refusal } from "../domain/Refusal.js"
 import type { Stages } from "../domain/Stages.js"
+import type { Share } from "../operations/Operation.js"
 import { type Command, entriesOf, type Outcome, refuse, shareOf } from "../operations/Operations.js"
 import type { Engine } from "../engine/Engine.js"
 import type { ShownTicket } from "../engine/Reads.js"
@@ -97,18 +98,23 @@ interface InFlight {
 
 type Phase = "running" | "draining" | "failed"
 
-/**
- * Whether a command finds room on a full disk: see `Room`. A start does as long as anything does, because without its record
- * nothing else is served.
- */
-const hasRoom = (room: Room, command: Command): boolean => {
-  if (room === "all") return true
-  if (room === "nothing") return false
-  const share = shareOf(command)
-  if (share === "placement") return false
-  if (room === "marks") return command.kind !== "PrepareStep"
-  return room !== "requests" || share !== "venue" || command.kind === "StartVenue"
+/** The rooms of a journal, each with less of it than the one before. */
+const rooms: ReadonlyArray<Room> = ["all", "soon", "reductions", "marks", "requests", "nothing"]
+
+/** The last room in which commands of a share are still recorded, as a disk fills up. */
+const lastRoom: Readonly<Record<Share, Room>> = {
+  placement: "all",
+  payout: "reductions",
+  venue: "marks",
+  reduction: "requests",
+  revocation: "requests",
+  operator: "requests",
+  start: "requests"
 }
+
+/** Whether a command finds room on a full disk: see `Room`. */
+const hasRoom = (room: Room, command: Command): boolean =>
+  room === "all" || rooms.indexOf(room) <= rooms.indexOf(lastRoom[shareOf(command)])
 
 /** Bytes of a start's digest that name it. Two starts on copies of one journal at the same time of it have one name. */
 const startIdBytes = 8

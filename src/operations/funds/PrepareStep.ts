@@ -37,7 +37,7 @@ export const PrepareStep = declare({
   },
   // It does not get the last room, which is for cancels: it may be as large as eighty of them, and is made for whoever asks. On a full disk
   // it leaves room to prices and marks, too (see `Room`).
-  share: (command) => paysOut(command) ? "venue" : "placement",
+  share: (command) => paysOut(command) ? "payout" : "placement",
   keeps: "every decision",
   outcome: TransferStands
 })

@@ -26,7 +26,7 @@ export const StartVenue = declare({
     /** At a step: SHA-256 of the migrated state's canonical form, before this record. Otherwise empty. */
     stateAfter: Field.text("plain")
   },
-  share: () => "venue",
+  share: () => "start",
   keeps: "every decision",
   outcome: Done
 })
