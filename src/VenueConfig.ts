@@ -8,6 +8,7 @@ import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import type * as Redacted from "effect/Redacted"
 import { capacity } from "./CapacityConfig.js"
+import { minuteMs } from "./domain/Durations.js"
 import { isPublic } from "./domain/Environment.js"
 import { faultOfOrigin } from "./edge/http/Cors.js"
 import { usualRoom } from "./edge/socket/Setting.js"
@@ -99,7 +100,7 @@ const settings = Config.all({
     perAddress: between("PUBLIC_RATE_LIMIT_PER_MINUTE", 1, mostRequests, RateLimits.defaults.perAddress),
     signInsPerAddress: between("SIGN_IN_LIMIT_PER_MINUTE", 1, mostRequests, RateLimits.defaults.signInsPerAddress),
     openingsPerHour: between("ACCOUNT_OPENINGS_PER_HOUR", 1, mostRequests, RateLimits.usualOpeningsPerHour),
-    windowMs: Config.succeed(RateLimits.minuteMs)
+    windowMs: Config.succeed(minuteMs)
   }),
   stream: Config.all({ messagesPerSecond: between("STREAM_MESSAGES_PER_SECOND", 10, 1_000_000, usualRoom.messagesPerSecond) }),
   trustedProxies,

@@ -7,6 +7,7 @@ import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { reserveChanges } from "../../src/engine/funds/Money.js"
 import { transferStatuses } from "../../src/operations/funds/Transfers.js"
+import { refusedCode } from "../../src/operations/Outcome.js"
 import { OrderDecided } from "../../src/operations/orders/OrderDecided.js"
 import type { NaiveBracket } from "../model/NaiveAutoClose.js"
 import type { NaiveTransfer } from "../model/NaiveFunds.js"
@@ -17,9 +18,6 @@ import type { Observation } from "./Observation.js"
 import type { Must } from "./ToldOfChanges.js"
 
 type Committed = Observation & { readonly _tag: "Committed" }
-
-/** The code of an outcome that is a refusal. */
-const refusedCode = 1
 
 /** Commands whose outcome reports the state of orders, entry by entry. */
 const ofOrders: ReadonlySet<string> = new Set(["PlaceOrders", "CancelOrders", "AmendOrder"])

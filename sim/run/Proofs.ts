@@ -5,7 +5,7 @@
 import * as crypto from "node:crypto"
 import { Effect, Exit, Layer, Stream } from "effect"
 import { none } from "../../src/domain/None.js"
-import { minuteMs } from "../../src/domain/Retention.js"
+import { minuteMs } from "../../src/domain/Durations.js"
 import { Engine } from "../../src/engine/Engine.js"
 import * as Invariants from "../../src/engine/Invariants.js"
 import type { Reads } from "../../src/engine/Reads.js"

@@ -3,18 +3,16 @@
  * decision keeps the retention under which it was made.
  */
 import { assert } from "./Assert.js"
+import { dayMs, minuteMs } from "./Durations.js"
 
-/** Retentions are whole minutes, so that one fits into a table row beside other values. */
-export const minuteMs = 60_000
-
-/** The retention until an operator sets another. */
-export const retentionMs = 24 * 60 * minuteMs
+/** The retention until an operator sets another. Retentions are whole minutes, so that one fits into a table row beside other values. */
+export const retentionMs = dayMs
 
 /** The shortest: long enough for a client that lost its answer to repeat the request. */
 export const leastRetentionMs = 10 * minuteMs
 
 /** The longest: beyond this, tables would have to hold months of orders. */
-export const mostRetentionMs = 30 * 24 * 60 * minuteMs
+export const mostRetentionMs = 30 * dayMs
 
 /**
  * What a returning client can still be sent of an account's events: at least this many of the journal's latest records, and at least this
@@ -29,7 +27,7 @@ export interface ToldAgain {
 export const replayedRecords = 1_000_000
 
 /** The venue's usual bounds: a million records, and a week. */
-export const toldAgain: ToldAgain = { records: replayedRecords, ms: 7 * 24 * 60 * minuteMs }
+export const toldAgain: ToldAgain = { records: replayedRecords, ms: 7 * dayMs }
 
 /** Whether a retention may be set. */
 export const isRetention = (durationMs: number): boolean =>

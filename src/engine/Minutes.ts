@@ -3,8 +3,8 @@
  * the previous price and no volume.
  */
 import { assert } from "../domain/Assert.js"
+import { minuteMs } from "../domain/Durations.js"
 
-const minuteMs = 60_000
 /** Minutes in the 24 h window. */
 const window = 1440
 /** One minute more than the window: the opening price of the first minute is the last price of the minute before. */

@@ -10,6 +10,9 @@ import { note, type Noted } from "./Journaled.js"
 import type { Bound, Parts } from "./Parts.js"
 import type { Withheld } from "./Trouble.js"
 
+/** Completions that are asked for at once. */
+export const pageLimit = 200
+
 /** Refusals that report another submission as decided or in progress, and say nothing about their own command. */
 const pointElsewhere: ReadonlySet<string> = new Set([Ledger.codes.duplicate, Ledger.codes.inFlight])
 

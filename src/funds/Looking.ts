@@ -6,15 +6,14 @@ import * as Effect from "effect/Effect"
 import type { TransferView } from "../engine/Reads.js"
 import * as Ledger from "../ledger/Ledger.js"
 import { isOwners } from "../ledger/Planned.js"
-import { noteCompletion } from "./Completions.js"
+import { noteCompletion, pageLimit } from "./Completions.js"
 import { elsewhere, placeOf } from "./Elsewhere.js"
 import type { StepView } from "./Facts.js"
 import { wentBack } from "./Offsets.js"
 import { type Bound, endBehind, ofLedger, type Parts } from "./Parts.js"
 import { Stopped, type Trouble } from "./Trouble.js"
 
-/** Completions per page, and most pages per search unless it has to be in one go; the next search continues from there. */
-const pageLimit = 200
+/** Most pages of completions per search, unless it has to be in one go; the next search continues from there. */
 const mostPages = 64
 
 /** How far a step's completions have been read: kept in memory, since it can be found again from the step's own offset. */

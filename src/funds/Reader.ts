@@ -6,13 +6,12 @@ import * as Effect from "effect/Effect"
 import * as Ledger from "../ledger/Ledger.js"
 import type { TransferView } from "../engine/Reads.js"
 import { Ahead, isFromBefore } from "./Ahead.js"
-import { noteCompletion } from "./Completions.js"
+import { noteCompletion, pageLimit } from "./Completions.js"
 import { note } from "./Journaled.js"
 import { isUnderWay } from "./Offsets.js"
 import { type Bound, endOf, ofLedger, type Parts } from "./Parts.js"
 import { Stopped, type Trouble } from "./Trouble.js"
 
-const pageLimit = 200
 /** Most steps that one line of the log names. */
 const mostNamed = 16
 /** Most parties whose completions are requested: steps of others are searched for individually. */

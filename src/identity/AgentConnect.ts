@@ -11,7 +11,7 @@ import * as ApiKeys from "./ApiKeys.js"
 import { FairPlaces } from "../domain/FairPlaces.js"
 import { isOpen } from "../domain/Lasting.js"
 import { codeLetters } from "../domain/Letters.js"
-import { minuteMs, Windows } from "./RateLimits.js"
+import { ofAccounts } from "./RateLimits.js"
 import type { SecureRandom } from "./SecureRandom.js"
 
 /** How long an agent may wait, in milliseconds. */
@@ -80,9 +80,6 @@ export type Poll = "pending" | "too_fast" | "denied" | "approved" | "unknown"
 
 /** Most wrong user codes for an account within a minute, over all its sessions. */
 const mostWrongCodes = 10
-/** Most accounts that have counts of their own; further accounts share `shared` counts. */
-const counted = 16_384
-const shared = 256
 
 /** The purpose of the derived key: the same secret yields other keys for other purposes. */
 const purpose = "agent-user-code/v1"
@@ -99,8 +96,8 @@ export class AgentConnect {
    */
   private readonly owned = new FairPlaces<Waiting>(mostWaiting, mostOfAccount)
   /** Per account: its wrong codes, and the wrong code that locked it for a minute. */
-  private readonly wrong = new Windows(mostWrongCodes, minuteMs, counted, shared)
-  private readonly locks = new Windows(1, minuteMs, counted, shared)
+  private readonly wrong = ofAccounts(mostWrongCodes)
+  private readonly locks = ofAccounts(1)
 
   constructor(
     signerSecret: string,

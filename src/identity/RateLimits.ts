@@ -9,6 +9,7 @@
  * and the others share one, so that whoever controls a whole network takes no windows from others.
  */
 import * as Counts from "../domain/Counts.js"
+import { hourMs, minuteMs } from "../domain/Durations.js"
 import { type Environment, isPublic } from "../domain/Environment.js"
 import { networkOf } from "../domain/FairPlaces.js"
 
@@ -35,11 +36,8 @@ export interface Options {
   readonly windowMs: number
 }
 
-export const minuteMs = 60_000
-
 /** At this rate the table of a million accounts is full after six weeks rather than an hour, however many addresses open accounts. */
 export const usualOpeningsPerHour = 1_000
-const hourMs = 60 * minuteMs
 
 export const defaults: Options = { perKey: 600, perAddress: 1_200, signInsPerAddress: 30, windowMs: minuteMs }
 
@@ -297,6 +295,13 @@ export const make = ({ perAddress, perKey, signInsPerAddress, windowMs }: Option
 const partsOfOpenings = 16
 /** How many accounts a network may open in an hour in any case. */
 const leastOfNetworkPerHour = 16
+
+/** Most accounts that are counted by account in windows of their own; further ones are counted in these shared windows. */
+const accountsCounted = 16_384
+const accountsShared = 256
+
+/** Windows of a minute that count what happens to each account. */
+export const ofAccounts = (most: number): Windows => new Windows(most, minuteMs, accountsCounted, accountsShared)
 
 /** The name under which the openings of the whole venue are counted. */
 const venue = "venue"

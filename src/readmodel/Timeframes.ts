@@ -1,8 +1,5 @@
 /** Lengths of candles, and where in time they begin: always UTC, weeks on Monday, months on their first day, `3d` from the epoch. */
-
-const minuteMs = 60_000
-const hourMs = 60 * minuteMs
-const dayMs = 24 * hourMs
+import { dayMs, hourMs, minuteMs } from "../domain/Durations.js"
 
 /** Names of the timeframes, shortest first; stored by their place in this list: names are added at the end. */
 export const timeframes = ["1m", "3m", "5m", "15m", "30m", "1h", "2h", "4h", "8h", "12h", "1d", "3d", "1w", "1M"] as const

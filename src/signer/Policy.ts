@@ -1,9 +1,8 @@
 /**
  * The limits on the treasury's withdrawals, each and per day, whoever has approved them. Days are UTC, and never go back with the clock.
  */
+import { dayMs } from "../domain/Durations.js"
 import * as Records from "./Records.js"
-
-const dayMs = 86_400_000
 
 /** How long a transaction's time may be over for its withdrawal to begin a day: longer than a ledger goes without any record. */
 const latestMs = 7 * dayMs

@@ -5,6 +5,7 @@
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
+import { hourMs, minuteMs } from "../../domain/Durations.js"
 import { isoTime } from "../../domain/IsoTime.js"
 import * as Market from "../../domain/Market.js"
 import * as Units from "../../domain/Units.js"
@@ -117,8 +118,6 @@ const CompatTicker = Schema.Struct({
 }).annotations({ identifier: "CompatTicker", description: "`vwap` is rounded half up to the market's price grid." })
 type CompatTicker = typeof CompatTicker.Type
 
-const hourMs = 3_600_000
-const minuteMs = 60_000
 /** Funding rates are stated per 8 hours. */
 const fundingRateBasisMs = 8 * hourMs
 const e9PerBps = 100_000

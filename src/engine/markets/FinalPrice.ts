@@ -2,9 +2,9 @@
  * The price at which the positions of a delisted market are closed: the average of its index over the ticks of the last half hour.
  * A market keeps sums by minute, so that a tick costs one addition and a final price thirty.
  */
+import { minuteMs } from "../../domain/Durations.js"
 import type { MarketState } from "../Markets.js"
 
-const minuteMs = 60_000
 /** Whole minutes before the current one that count, unless the engine is configured otherwise. */
 const finalMinutes = 30
 

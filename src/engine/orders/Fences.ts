@@ -4,7 +4,7 @@
  */
 import { none } from "../../domain/None.js"
 import { Refusal } from "../../domain/Refusal.js"
-import { minuteMs } from "../../domain/Retention.js"
+import { minuteMs } from "../../domain/Durations.js"
 import { lookedUp } from "../../operations/Operations.js"
 import { done, type Refused, refused } from "../../operations/Outcome.js"
 import type { FenceOutcome, FenceSet } from "../../operations/orders/FenceOutcome.js"

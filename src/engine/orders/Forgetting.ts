@@ -3,7 +3,7 @@
  * history is gone.
  */
 import { none } from "../../domain/None.js"
-import { minuteMs } from "../../domain/Retention.js"
+import { minuteMs } from "../../domain/Durations.js"
 import { maxPlaceEntries } from "../../operations/orders/PlaceOrders.js"
 import { forgottenAtOnce } from "../Idempotency.js"
 import { boundOf, type Over } from "../Share.js"

@@ -1,6 +1,6 @@
 /** Reads about the venue as a whole. */
 import * as Ids from "../../domain/Ids.js"
-import { minuteMs } from "../../domain/Retention.js"
+import { minuteMs } from "../../domain/Durations.js"
 import { mostBracketsOf } from "../accounts/Brackets.js"
 import { depositsOfAccount } from "../funds/Bounds.js"
 import { noticeMs } from "../markets/Announced.js"

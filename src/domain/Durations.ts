@@ -1,0 +1,4 @@
+/** Lengths of time that have a name, in milliseconds. */
+export const minuteMs = 60_000
+export const hourMs = 60 * minuteMs
+export const dayMs = 24 * hourMs
