@@ -372,9 +372,14 @@ const saidOf = ({ dataDir }: VenueConfig, markets: ReadonlyArray<Bootstrap.Liste
   return Effect.zipRight(NodeHistories.toldAtStart(dataDir, state.sequence), Effect.forEach(lines, (line) => Effect.logWarning(line)))
 }
 
+/** The kernel gives the first process of a container no signal that it does not handle, not even SIGKILL of its own. */
+const firstOfContainer = "this is the first process of its container (PID 1), which cannot kill itself: where an operation of the disk never "
+  + "returns, it stays, and nothing starts it again. Run the container with an init (docker run --init)"
+
 /** Starts the venue, and runs until it is stopped. */
 const run = Effect.gen(function*() {
   const { custody, settings } = yield* Config.all({ settings: config, custody: SignerConfig.custody })
+  if (process.pid === 1) yield* Effect.logWarning(firstOfContainer)
   yield* NodeAuthorities.check
   if (!hasOperator(settings)) yield* Effect.logWarning(withoutOperator)
   const connections = yield* connectionLimit(settings)
@@ -536,7 +541,7 @@ const worksOnFiles = (): boolean => process.getActiveResourcesInfo().includes("F
 
 /**
  * Ends the process where a file operation or a thread does not complete, for which an ordinary exit would wait. The exit status is that of
- * SIGKILL.
+ * SIGKILL. The first process of a container cannot kill itself: it ends only when what it waits for does.
  */
 const killItself = (message: string): void => {
   tell(message)
@@ -559,6 +564,8 @@ const late = { words: "the stop did not end in time, and what was not acknowledg
 
 /** Exits with a code; by SIGKILL where file operations do not return in time, or threads do not end. */
 const leave = (onExit: (code: number) => void, code: number, before?: Held, waitedMs = 0): void => {
+  // A process that cannot kill itself ends by itself at last, and would do so with 0, after which no supervisor starts it again.
+  process.exitCode = code
   const held = heldBy()
   if (held === undefined) return onExit(code)
   late.words = `${held.what}; killed, where the exit code would have been ${code}`

@@ -40,10 +40,12 @@ export const flags: ReadonlyArray<string> = [
 interface Program {
   readonly folder: string
   readonly file: string
+  /** The command that starts it, if it is not started directly. */
+  readonly through: ReadonlyArray<string>
 }
 
 /** The program as deployed. */
-const served: Program = { folder: ".", file: "dist/venue/main.js" }
+const served: Program = { folder: ".", file: "dist/venue/main.js", through: [] }
 
 export class VenueProcess {
   /** The process's output, for error messages when it ends by itself. */
@@ -62,8 +64,9 @@ export class VenueProcess {
     settings: Settings = {},
     program: Partial<Program> = served
   ): Promise<VenueProcess> {
-    const { file, folder } = { ...served, ...program }
-    const child = spawn(process.execPath, [...flags, file], {
+    const { file, folder, through } = { ...served, ...program }
+    const [command, ...words] = [...through, process.execPath, ...flags, file]
+    const child = spawn(command!, words, {
       cwd: folder,
       env: { ...process.env, GLIBC_TUNABLES: "glibc.malloc.hugetlb=1", PORT: "0", DATA_DIR: dataDir, ...withoutLimits, ...settings },
       stdio: ["ignore", "pipe", "pipe"]

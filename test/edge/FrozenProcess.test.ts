@@ -3,6 +3,7 @@
  * waits for, and kills itself after SIGTERM instead of waiting for them. A preloaded library makes the calls wait; without a compiler to
  * build it, this is skipped.
  */
+import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
@@ -108,3 +109,26 @@ test.skipIf(!hasLibrary).each(["sync", "write"])(
     expect(await again.stop()).toBe(0)
   }
 )
+
+/** Runs a command as the first process of a container. */
+const contained = ["unshare", "--pid", "--mount-proc", "--fork", "--kill-child"]
+const mayContain = spawnSync(contained[0]!, [...contained.slice(1), "true"]).status === 0
+
+/** The process that another one has started. */
+const startedBy = (pid: number): number => Number(fs.readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8"))
+
+// The kernel gives it no SIGKILL of its own, so it is there until the disk answers, and a supervisor learns by its code that it failed.
+test.skipIf(!hasLibrary || !mayContain)("the first process of a container says that it cannot kill itself, and ends with its code when it can", {
+  concurrent: true
+}, async () => {
+  const frozen = path.join(directory, "frozen-first")
+  const settings = { LD_PRELOAD: library!, FROZEN: frozen, FROZEN_STEP: "write" }
+  const venue = await VenueProcess.start(path.join(directory, "first"), settings, { through: contained })
+  expect(venue.output).toContain("this is the first process of its container (PID 1), which cannot kill itself")
+  fs.writeFileSync(frozen, "")
+  await until(async () => (await fetch(`http://127.0.0.1:${venue.port}/readyz`)).status === 503, 120_000)
+  process.kill(startedBy(venue.child.pid!), "SIGTERM")
+  await until(() => Promise.resolve(venue.output.includes("killed, where the exit code would have been 1")), 120_000)
+  fs.rmSync(frozen)
+  expect(await within(60_000, venue.exited)).toBe(1)
+})
