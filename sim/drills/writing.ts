@@ -47,6 +47,8 @@ const mostTurns = 24
 const hastyShare = 0.5
 /** How often a sync of names finds no room, in drills in which no write fails: what is not durable then never becomes so. */
 const nameShare = 0.3
+/** How often another process goes on after a fault, before the power fails. */
+const anotherShare = 0.5
 /** Longer than until the next segment is tried again. */
 const retriedMs = 1_100
 
@@ -134,6 +136,7 @@ export const writing = (judge: Judge, from: Yard): void => {
   judge.equal("a writer", endingOf(yard.run(writer)), "done")
   yard.inject = () => undefined
   yard.disk.setOutOfRoom(false)
+  const last = faults.failed && random.split("another").chance(anotherShare) ? lastOfAnother(judge, yard, fits, options) : 0
   yard.disk.crash("power")
   const durable = written.filter(({ isDurable }) => isDurable)
   for (const { block, offset, path } of durable) {
@@ -142,7 +145,28 @@ export const writing = (judge: Judge, from: Yard): void => {
   }
   const reopened = Effect.map(Journal, ({ opened }) => opened.nextSequence).pipe(Effect.provide(SegmentJournal.layer(options)))
   const found = endingOf(yard.run(reopened))
-  judge.holds(`a start goes on at ${String(found)}`, typeof found === "number" && found > (durable.at(-1)?.block.lastSequence ?? 0))
+  const least = Math.max(last, durable.at(-1)?.block.lastSequence ?? 0)
+  judge.holds(`a start goes on at ${String(found)} behind ${least}`, typeof found === "number" && found > least)
+}
+
+/**
+ * The last sequence that another process has made durable, which finds what is not durable and shown all the same by a disk that has
+ * failed.
+ */
+const lastOfAnother = (judge: Judge, yard: Yard, fits: Yard["samples"], options: SegmentJournal.Options): number => {
+  yard.disk.crash("kill")
+  const appending = Effect.gen(function*() {
+    const { append, opened } = yield* Journal
+    const builder = new Block.Builder()
+    builder.begin({ epoch: opened.epoch, firstSequence: opened.nextSequence, previousDigest: opened.digest })
+    builder.add(opened.nextSequence, opened.atEpochMs, fits[0]!.command)
+    const block = builder.finish(opened.digest)
+    yield* append(block, { epoch: block.epoch, previousDigest: block.previousDigest })
+    return block.lastSequence
+  })
+  const last = endingOf(yard.run(Effect.provide(appending, SegmentJournal.layer(options))))
+  judge.holds(`another process ends with ${String(last)}`, typeof last === "number")
+  return typeof last === "number" ? last : 0
 }
 
 /** About the bytes of a command's record in a block of its own. */

@@ -126,6 +126,10 @@ export class DiskMount {
           if (directory === undefined) return error("syncDirectory", path, "ENOENT")
           platter.syncNames(directory, covered)
           return Effect.void
+        },
+        abort: (covered) => {
+          const directory = platter.directories.get(path)
+          if (directory !== undefined) platter.failSyncNames(directory, covered)
         }
       })
     )

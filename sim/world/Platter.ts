@@ -236,6 +236,16 @@ export class Platter {
     directory.unsynced = directory.unsynced.filter((made) => !covered.includes(made))
   }
 
+  /**
+   * Makes the first of the changes of names durable and forgets the rest, which the directory continues to show. Only directories that
+   * were made are made durable by the next sync all the same.
+   */
+  failSyncNames(directory: Directory, covered: ReadonlyArray<Change>): void {
+    const survives = Math.floor(this.random() * (covered.length + 1))
+    this.syncNames(directory, covered.slice(0, survives))
+    directory.unsynced = directory.unsynced.filter((made) => made._tag === "MakeDirectory" || !covered.includes(made))
+  }
+
   /** Makes writes durable. */
   sync(node: Node, covered: ReadonlyArray<Write>): void {
     this.durableChanges++

@@ -9,7 +9,8 @@
  * - Creations, renames and removals, of directories too, are durable through a sync of their directory; at a power failure a prefix of
  *   those since then survives. A file's bytes are lost with its last name, a directory with all in it.
  * - A failed write leaves any of its sectors behind. A failed sync makes any of what it covered durable and forgets about the rest: reads
- *   still show it, and a later sync succeeds without writing it.
+ *   still show it, and a later sync succeeds without writing it. Of a directory that is a prefix of the changes, and the rest still shows
+ *   in its names; but that a directory was made is never forgotten.
  * - A full disk creates no file and lets none grow; existing bytes can be overwritten.
  * - A hanging operation never ends, and has happened or not. One that stalls takes long, and then ends like any other.
  * - A misdirected write lands on other sectors of its file and reports success.

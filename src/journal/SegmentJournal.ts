@@ -109,6 +109,7 @@ const open = Effect.fnUntraced(function*(options: Options) {
       yield* Scope.close(opened.scope, Exit.void)
       writer.settled(yield* openIn(files, disk.open(path, "write durably")))
     } else {
+      if (end.offset === Block.sectorBytes) yield* nameAgain(end.segment)
       yield* settle(opened.file, end, options)
       writer.settled(opened)
     }
@@ -259,6 +260,19 @@ const replaceSegment = Effect.fnUntraced(function*(file: File, end: Scan.End) {
   const { firstSequence, segmentBytes } = end.segment
   yield* copied(openUnfinished, file, end.offset, segmentBytes)
   yield* disk.rename(Segment.unfinishedPath, Segment.pathOf(firstSequence))
+  yield* disk.syncDirectory(Segment.directory)
+})
+
+/**
+ * Gives the last segment its name again while it has no block. The last process may have ended because it could not make that name durable,
+ * after which the directory still shows it, and another sync would succeed without having written it: only a new change of the name is
+ * written for certain. That takes no room, of which a full disk has none. A crash in between loses a segment in which there is nothing.
+ */
+const nameAgain = Effect.fnUntraced(function*({ firstSequence }: Segment.Header) {
+  const disk = yield* Disk
+  const path = Segment.pathOf(firstSequence)
+  yield* disk.rename(path, Segment.savedPath)
+  yield* disk.rename(Segment.savedPath, path)
   yield* disk.syncDirectory(Segment.directory)
 })
 

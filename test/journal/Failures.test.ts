@@ -151,6 +151,28 @@ describe("A failed write of a block", () => {
   })
 })
 
+test("A name whose sync has failed may be shown to the next process and not be durable: it is given again before it is built upon", async () => {
+  const places = new Set<number>()
+  for (let seed = 1; seed <= few(3, 30); seed++) {
+    for (let failAt = 0;; failAt++) {
+      let syncs = 0
+      const disk = SimDisk.make({
+        random: generator(seed),
+        inject: ({ operation, path }) => operation === "syncDirectory" && path === "journal" && syncs++ === failAt ? "EIO" : undefined
+      })
+      const told: Array<string> = []
+      await session(disk, process(told)).catch(() => undefined)
+      if (syncs <= failAt) break
+      places.add(failAt)
+      disk.crash("kill")
+      const found = digestsOf(await session(disk, Effect.zipRight(appendMany(1), replayed())))
+      disk.crash("power")
+      expect(digestsOf(await session(disk, replayed()))).toStrictEqual(found)
+    }
+  }
+  expect(places.size).toBeGreaterThan(4)
+})
+
 test("A full disk is said to be full, also where the next segment does not fit any more", async () => {
   const disk = SimDisk.make({ random: generator(1), capacityBytes: 20_000 })
   const failure = await session(disk, process([]))
