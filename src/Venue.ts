@@ -59,6 +59,7 @@ import type { WorkloadIdentity } from "./identity/WorkloadIdentity.js"
 import type { Disk, Locked } from "./journal/Disk.js"
 import { Journal } from "./journal/Journal.js"
 import * as SegmentJournal from "./journal/SegmentJournal.js"
+import * as LastStep from "./journal/LastStep.js"
 import * as SnapshotStore from "./journal/SnapshotStore.js"
 import type { Versions } from "./operations/Versions.js"
 import { Faucet } from "./ledger/development/Faucet.js"
@@ -412,14 +413,15 @@ const historiesOf = (
         Context.get(writing, Live.Live).listen({ decided: () => {}, committed })
       return yield* host.make({ environment, options: how, durableSequence, reached, run, listen })
     }
-    const { links } = Context.get(writing, Journal)
+    const journal = Context.get(writing, Journal)
+    const snapshots = Context.get(writing, SnapshotStore.SnapshotStore)
     return yield* Histories.make({
       database,
       feed: Context.get(writing, Feed.Feed),
       durableSequence,
-      digestAt: (sequence) => JournalReading.digestAt(links, sequence),
-      stepSequence: SnapshotStore.latestStepSequence(Context.get(writing, SnapshotStore.SnapshotStore)),
-      firstStepSequence: SnapshotStore.firstStepSequence(Context.get(writing, SnapshotStore.SnapshotStore)),
+      digestAt: (sequence) => JournalReading.digestAt(journal.links, sequence),
+      stepSequence: LastStep.lastSequence(journal, snapshots),
+      firstStepSequence: LastStep.firstSequence(journal, snapshots),
       environment
     }, how)
   })

@@ -5,8 +5,9 @@
 import { Effect, Exit, Layer } from "effect"
 import { replayedRecords } from "../../src/domain/Retention.js"
 import * as Block from "../../src/journal/Block.js"
-import type { Disk } from "../../src/journal/Disk.js"
+import { Disk } from "../../src/journal/Disk.js"
 import type { Record } from "../../src/journal/Record.js"
+import * as Reading from "../../src/journal/Reading.js"
 import * as Segment from "../../src/journal/Segment.js"
 import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
 import { stepLost } from "../../src/sequencer/StepLost.js"
@@ -214,7 +215,8 @@ export const savesThatFail = (judge: Judge, yard: Yard): void => {
     judge.holds(`a save whose ${failed} failed left ${names.join(" ")}`, failed === "rename" || !names.includes("snapshots/next.tmp"))
   }
   disk.crash("power")
-  const load = ({ latestStep, load }: Store) => isStep ? latestStep : load(5)
+  const load = ({ load, loadStep, names }: Store) =>
+    isStep ? Effect.flatMap(names, ({ steps }) => loadStep(steps.at(-1)!)) : load(5)
   const found = readOf(valueOf(withStore(yard, SnapshotStore.layerReadOnly, load)))
   const isSecond = isStep && disk.files().includes(pathOf(9, kind))
   judge.equal("what is stored after a save that did not end", found, isSecond ? dueOf(yard, second, pathOf(9, kind)) : before)
@@ -249,18 +251,19 @@ export const steps = (judge: Judge, yard: Yard): void => {
       ? dueOf(yard, stepped!, pathOf(each.sequence, "step"))
       : dueOf(yard, saved.find(({ sequence }) => sequence === each.sequence)!, pathOf(each.sequence))
   })))
-  judge.equal("the record of the last step", endingOf(withStore(yard, SnapshotStore.layerReadOnly, SnapshotStore.latestStepSequence)),
-    stepped === undefined ? "done" : stepped.sequence + 1)
+  judge.equal("the states saved for steps", endingOf(withStore(yard, SnapshotStore.layerReadOnly, ({ names }) =>
+    Effect.map(names, ({ steps }) => steps.join()))), stepped === undefined ? "" : String(stepped.sequence))
   const damaged = stepped !== undefined && random.chance(0.5)
   if (damaged) {
     const path = pathOf(stepped.sequence, "step")
     disk.flip(path, random.below(disk.bytes(path).length), random.below(8))
   }
-  judge.equal("the condition of the last step's state", endingOf(yard.run(SnapshotStore.stepCondition)),
+  judge.equal("the condition of the last step's state", endingOf(yard.run(SnapshotStore.stepCondition(stepped?.sequence ?? 1))),
     stepped === undefined ? "missing" : damaged ? "damaged" : "whole")
   if (!damaged) return
-  judge.equal("the record of a step whose state is damaged",
-    endingOf(withStore(yard, SnapshotStore.layerReadOnly, SnapshotStore.latestStepSequence)), "done")
+  judge.equal("a state of a step that is damaged",
+    readOf(valueOf(withStore(yard, SnapshotStore.layerReadOnly, ({ loadStep }) => loadStep(stepped.sequence)))),
+    "its digest does not match its bytes")
   disk.create(`${pathOf(11)}/x`, new Uint8Array(0))
   const refused = withStore(yard, SnapshotStore.layerReadOnly, ({ list }) => list)
   judge.equal("snapshots with a directory among them", endingOf(refused), {
@@ -297,7 +300,8 @@ export const lostStep = (judge: Judge, yard: Yard): void => {
     if (condition === "damaged") own.disk.flip(pathOf(1, "step"), random.below(own.disk.bytes(pathOf(1, "step")).length), random.below(8))
   }
   const isLost = condition === "damaged" || condition === "missing" && (isOther || isOlder) && !isEmpty
-  const came = endingOf(own.run(Effect.map(stepLost, (text) => text ?? "nothing is lost")))
+  const lost = Effect.flatMap(Disk, (disk) => stepLost(Reading.reading(disk, () => [], () => isEmpty ? 0 : 1)))
+  const came = endingOf(own.run(Effect.map(Effect.provide(lost, SnapshotStore.layerReadOnly), (text) => text ?? "nothing is lost")))
   judge.equal(`what is said of a step whose state is ${condition}`,
     typeof came === "string" ? [came.includes(`is ${condition}: put it back`), came === "nothing is lost"] : came, [isLost, !isLost])
 }

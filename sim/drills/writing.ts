@@ -48,7 +48,7 @@ const hastyShare = 0.5
 /** How often a sync of names finds no room, in drills in which no write fails: what is not durable then never becomes so. */
 const nameShare = 0.3
 /** How often another process goes on after a fault, before the power fails. */
-const anotherShare = 0.5
+const anotherShare = 0.8
 /** Longer than until the next segment is tried again. */
 const retriedMs = 1_100
 

@@ -11,7 +11,7 @@ import * as Block from "../../src/journal/Block.js"
 import type { Corrupt } from "../../src/journal/Journal.js"
 import * as Segment from "../../src/journal/Segment.js"
 import type { Disk, DiskError } from "../../src/journal/Disk.js"
-import { latestStepSequence, SnapshotStore, type Stored } from "../../src/journal/SnapshotStore.js"
+import { SnapshotStore, type Stored } from "../../src/journal/SnapshotStore.js"
 import type * as Venue from "../../src/Venue.js"
 import { roomy } from "../faults/Options.js"
 import * as Forgery from "../world/Forgery.js"
@@ -81,8 +81,8 @@ const segmentsOf = ({ blocks }: Ground): ReadonlyArray<number> => [...new Set(bl
  */
 export const firstDecidedAgain = ({ blocks, onSnapshots }: Ground): number => {
   const stepped = lastStep(blocks)
-  const kept = onSnapshots(Effect.flatMap(SnapshotStore, latestStepSequence)) ?? 0
-  const behind = blocks.findIndex(({ block }) => block.firstSequence >= kept)
+  const kept = onSnapshots(Effect.flatMap(SnapshotStore, ({ names }) => names))?.steps.at(-1) ?? 0
+  const behind = blocks.findIndex(({ block }) => block.firstSequence > kept)
   return Math.max(0, stepped, behind < 0 ? blocks.length : behind)
 }
 

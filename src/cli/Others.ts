@@ -9,8 +9,9 @@ import * as Stream from "effect/Stream"
 import * as Snapshot from "../engine/Snapshot.js"
 import type { Capacity } from "../engine/State.js"
 import type { Disk, DiskError } from "../journal/Disk.js"
-import { Journal, type Unknown, type Unreadable } from "../journal/Journal.js"
-import * as SegmentJournal from "../journal/SegmentJournal.js"
+import type { Journal, Unknown, Unreadable } from "../journal/Journal.js"
+import * as LastStep from "../journal/LastStep.js"
+import * as SnapshotStores from "../journal/SnapshotStore.js"
 import { SnapshotStore, type Stored } from "../journal/SnapshotStore.js"
 import { type Decider, decidedBy } from "../operations/Versions.js"
 import * as Deciders from "../sequencer/Decider.js"
@@ -97,20 +98,48 @@ export const at = (
     return (yield* allOf(journal, step.sequence + 1, behind ?? before, yield* latest, capacity)) ?? stepped
   })
 
+/** Whether a state that nothing follows is another version's, which this one was about to take over. */
+const isToBeTakenOver = (stored: Stored | string, capacity: Capacity): Effect.Effect<boolean, CapacityTooSmall> =>
+  typeof stored === "string" || !Snapshot.isKnown(stored.schema)
+    ? Effect.succeed(false)
+    : Effect.map(deciderOf(stored, capacity), ({ rules }) => rules !== versions.rules)
+
+/**
+ * The state before the last step, or the reason where it cannot be trusted: also where this version has saved it and not made the step yet.
+ * Undefined where there is none.
+ */
+export const lastStep = (
+  journal: Read,
+  { loadStep, names }: Snapshots,
+  capacity: Capacity
+): Effect.Effect<Stored | string | undefined, CapacityTooSmall | DiskError | Unreadable | Unknown> =>
+  Effect.gen(function*() {
+    const { steps } = yield* names
+    for (const sequence of steps.toReversed()) {
+      const { _tag } = yield* LastStep.behind(journal, sequence)
+      if (_tag === "Other") continue
+      const stored = yield* loadStep(sequence)
+      if (_tag === "Step" || (yield* isToBeTakenOver(stored, capacity))) return stored
+    }
+    return undefined
+  })
+
 /** Who else decided records of the data directory at hand; undefined where nobody did. */
 export const found = (journal: Read, capacity: Capacity) =>
-  Effect.flatMap(SnapshotStore, ({ latest, latestStep }) => Effect.flatMap(latestStep, (step) => at(journal, step, latest, capacity)))
+  Effect.flatMap(SnapshotStore, (store) =>
+    Effect.flatMap(lastStep(journal, store, capacity), (step) => at(journal, step, store.latest, capacity)))
 
 /**
  * What has to be put back of a journal with records that this version has taken over, in a sentence: the state with which it did. Undefined
  * where nothing is missing.
  */
-export const lostStep: Effect.Effect<string | undefined, DiskError | Unreadable | Unknown, Disk> = Effect.gen(function*() {
-  const lost = yield* stepLost
-  if (lost === undefined) return undefined
-  const journal = yield* Effect.provide(Journal, SegmentJournal.layerReadOnly)
-  return (yield* takenOverAt(journal, 1, versions)) === undefined ? undefined : lost
-})
+export const lostStep = (
+  journal: Pick<Read, "replay" | "links">
+): Effect.Effect<string | undefined, DiskError | Unreadable | Unknown, Disk> =>
+  Effect.gen(function*() {
+    const lost = yield* Effect.provide(stepLost(journal), SnapshotStores.layerReadOnly)
+    return lost === undefined || (yield* takenOverAt(journal, 1, versions)) === undefined ? undefined : lost
+  })
 
 /** The first record that this version can tell about. */
 export const firstBehind = (others: Others | undefined): number => others === undefined ? 1 : others.lastSequence + 1

@@ -83,8 +83,10 @@ export class SnapshotStore extends Context.Tag("venue/journal/SnapshotStore")<Sn
    * precedes it. Replaces one of the same sequence.
    */
   readonly saveStep: (snapshot: Taken) => Effect.Effect<void, DiskError>
-  /** The state before the newest step; undefined where there is none, or the reason where it cannot be trusted. */
-  readonly latestStep: Effect.Effect<Stored | string | undefined, Unlisted>
+  /** The state that was saved for a step, or why it cannot be trusted. */
+  readonly loadStep: (sequence: number) => Effect.Effect<Stored | string, DiskError>
+  /** Removes the state that was saved for a step which was never made, durably. */
+  readonly removeStep: (sequence: number) => Effect.Effect<void, DiskError>
   /** Sequences of all these files, intact or not. */
   readonly names: Effect.Effect<Names, Unlisted>
 }>() {}
@@ -95,8 +97,8 @@ type Unlisted = Corrupt | DiskError
 interface Names {
   /** Ascending. */
   readonly snapshots: ReadonlyArray<number>
-  readonly firstStep: number | undefined
-  readonly lastStep: number | undefined
+  /** Of the states saved for steps, ascending: `LastStep` tells which of these steps were made. */
+  readonly steps: ReadonlyArray<number>
 }
 
 /** A file may have disappeared before it is read, since a writer beside the reader removes old ones. */
@@ -115,29 +117,27 @@ export interface Kept {
 }
 
 /**
- * The stored states before a sequence, newest first: snapshots, and the state before the last step. Snapshots older than the latter
- * may exist, but only the version that wrote them can replay what follows.
+ * The stored states before a sequence, newest first: snapshots, and the states that were saved for steps. Those before the last step may
+ * exist, but only the version that wrote them can replay what follows.
  */
 export const keptBefore = (store: SnapshotStore["Type"], sequence: number): Effect.Effect<ReadonlyArray<Kept>, Unlisted> =>
-  Effect.map(store.names, ({ lastStep, snapshots }) => {
-    const kept = snapshots.toReversed().map((at): Kept => ({
-      sequence: at,
-      isStep: false,
-      name: `the snapshot at sequence ${at}`,
-      load: unlessGone(store.load(at))
-    }))
-    if (lastStep !== undefined) {
-      // At equal sequences the snapshot comes first.
-      kept.splice(snapshots.filter((at) => at >= lastStep).length, 0, {
-        sequence: lastStep,
+  Effect.map(store.names, ({ snapshots, steps }) => {
+    const kept = [
+      ...snapshots.map((at): Kept => ({
+        sequence: at,
+        isStep: false,
+        name: `the snapshot at sequence ${at}`,
+        load: unlessGone(store.load(at))
+      })),
+      ...steps.map((at): Kept => ({
+        sequence: at,
         isStep: true,
-        name: "the state that the last step began with",
-        // A writer beside this reader may have taken another step meanwhile.
-        load: Effect.map(store.latestStep, (loaded) =>
-          loaded === undefined || typeof loaded !== "string" && loaded.sequence !== lastStep ? gone : loaded)
-      })
-    }
-    return kept.filter((each) => each.sequence < sequence)
+        name: `the state that a step at sequence ${at + 1} begins with`,
+        load: unlessGone(store.loadStep(at))
+      }))
+    ]
+    // At equal sequences the snapshot comes first.
+    return kept.filter((each) => each.sequence < sequence).sort((a, b) => b.sequence - a.sequence || Number(a.isStep) - Number(b.isStep))
   })
 
 /** Removes all snapshots at or after a sequence, whose records a cut has discarded. Returns their sequences. */
@@ -227,11 +227,15 @@ export const layerInto = (memoryFor: MemoryFor, atOnceBytes: number = readBytes)
         ahead = undefined
         return read === undefined ? latest(disk, loading) : Effect.flatten(Fiber.await(read))
       })
-      const store = reading(disk, loading, (snapshot) =>
-        Effect.suspend(() => {
-          ahead = undefined
-          return save(disk, snapshot)
-        }), (snapshot) => keep(disk, snapshot, stepPathOf(snapshot.sequence)))
+      const store = reading(disk, loading, {
+        save: (snapshot) =>
+          Effect.suspend(() => {
+            ahead = undefined
+            return save(disk, snapshot)
+          }),
+        saveStep: (snapshot) => keep(disk, snapshot, stepPathOf(snapshot.sequence)),
+        removeStep: (sequence) => Effect.zipRight(disk.remove(stepPathOf(sequence)), disk.syncDirectory(directory))
+      })
       return SnapshotStore.of({ ...store, latest: take })
     })
   )
@@ -243,7 +247,7 @@ export const layer: Layer.Layer<SnapshotStore, DiskError, Disk> = layerInto(anyM
 export const layerBesideInto = (memoryFor: MemoryFor, atOnceBytes: number = readBytes): Layer.Layer<SnapshotStore, never, Disk> =>
   Layer.effect(
     SnapshotStore,
-    Effect.map(Disk, (disk) => reading(disk, { atOnceBytes, memoryFor }, (snapshot) => save(disk, snapshot), refuseToSave))
+    Effect.map(Disk, (disk) => reading(disk, { atOnceBytes, memoryFor }, { ...readingOnly, save: (snapshot) => save(disk, snapshot) }))
   )
 
 export const layerBeside: Layer.Layer<SnapshotStore, never, Disk> = layerBesideInto(anyMemory)
@@ -251,7 +255,7 @@ export const layerBeside: Layer.Layer<SnapshotStore, never, Disk> = layerBesideI
 /** Reads snapshots and writes nothing, also beside a running venue. `save` is a defect. */
 export const layerReadOnly: Layer.Layer<SnapshotStore, never, Disk> = Layer.effect(
   SnapshotStore,
-  Effect.map(Disk, (disk) => reading(disk, { atOnceBytes: readBytes, memoryFor: anyMemory }, refuseToSave, refuseToSave))
+  Effect.map(Disk, (disk) => reading(disk, { atOnceBytes: readBytes, memoryFor: anyMemory }, readingOnly))
 )
 
 type DiskService = Context.Tag.Service<typeof Disk>
@@ -259,14 +263,24 @@ type Save = (snapshot: Taken) => Effect.Effect<void, DiskError>
 
 const refuseToSave: Save = () => Effect.dieMessage("snapshots were opened for reading only")
 
-const reading = (disk: DiskService, loading: Loading, save: Save, saveStep: Save) =>
+/** What changes the stored states. */
+type Changing = Pick<SnapshotStore["Type"], "save" | "saveStep" | "removeStep">
+
+const readingOnly: Changing = {
+  save: refuseToSave,
+  saveStep: refuseToSave,
+  removeStep: () => Effect.dieMessage("snapshots were opened for reading only")
+}
+
+const reading = (disk: DiskService, loading: Loading, { removeStep, save, saveStep }: Changing) =>
   SnapshotStore.of({
     save,
     latest: latest(disk, loading),
     list: list(disk),
     load: (sequence) => Effect.scoped(load(disk, loading, sequence, pathOf(sequence))),
     saveStep,
-    latestStep: latestStep(disk, loading),
+    loadStep: (sequence) => Effect.scoped(load(disk, loading, sequence, stepPathOf(sequence))),
+    removeStep,
     names: names(disk)
   })
 
@@ -275,26 +289,8 @@ const sequencesOf = (files: ReadonlyArray<string>, pattern: RegExp): ReadonlyArr
   files.filter((name) => pattern.test(name)).map((name) => Number(name.slice(0, 20)))
 
 const list = (disk: DiskService) => Effect.map(listed(disk), (files) => sequencesOf(files, namePattern))
-const listSteps = (disk: DiskService) => Effect.map(listed(disk), (files) => sequencesOf(files, stepPattern))
 const names = (disk: DiskService): Effect.Effect<Names, Unlisted> =>
-  Effect.map(listed(disk), (files) => {
-    const steps = sequencesOf(files, stepPattern)
-    return { snapshots: sequencesOf(files, namePattern), firstStep: steps[0], lastStep: steps.at(-1) }
-  })
-
-/** The sequence of the record of the first step, by the names of the files; undefined where there is none. */
-export const firstStepSequence = ({ names }: SnapshotStore["Type"]): Effect.Effect<number | undefined, Unlisted> =>
-  Effect.map(names, ({ firstStep }) => firstStep === undefined ? undefined : firstStep + 1)
-
-/** The sequence of the record of the last step, whose state is stored; undefined where there is none or it cannot be read. */
-export const latestStepSequence = ({ latestStep }: SnapshotStore["Type"]): Effect.Effect<number | undefined, Unlisted> =>
-  Effect.map(latestStep, (step) => step === undefined || typeof step === "string" ? undefined : step.sequence + 1)
-
-const latestStep = (disk: DiskService, loading: Loading): Effect.Effect<Stored | string | undefined, Unlisted> =>
-  Effect.flatMap(listSteps(disk), (steps) => {
-    const sequence = steps.at(-1)
-    return sequence === undefined ? Effect.succeed(undefined) : Effect.scoped(load(disk, loading, sequence, stepPathOf(sequence)))
-  })
+  Effect.map(listed(disk), (files) => ({ snapshots: sequencesOf(files, namePattern), steps: sequencesOf(files, stepPattern) }))
 
 const latest = (disk: DiskService, loading: Loading): Effect.Effect<Stored | undefined, Unlisted> =>
   Effect.gen(function*() {
@@ -504,23 +500,19 @@ class Check {
 }
 
 /**
- * Whether the state before the newest step is as it was written: read piece by piece, so that it needs no memory of its own. `missing`
- * where there is none.
+ * Whether the state that was saved for a step is as it was written: read piece by piece, so that it needs no memory of its own. `missing`
+ * where there is no such file.
  */
-export const stepCondition: Effect.Effect<"whole" | "missing" | "damaged", Unlisted, Disk> = Effect.gen(function*() {
-  const disk = yield* Disk
-  const sequence = (yield* listSteps(disk)).at(-1)
-  if (sequence === undefined) return "missing"
-  return yield* Effect.scoped(Effect.gen(function*() {
-    const file = yield* disk.open(stepPathOf(sequence), "read")
+export const stepCondition = (sequence: number): Effect.Effect<"whole" | "missing" | "damaged", DiskError, Disk> =>
+  Effect.scoped(Effect.gen(function*() {
+    const file = yield* Effect.flatMap(Disk, (disk) => disk.open(stepPathOf(sequence), "read"))
     const size = yield* file.size
     const check = new Check(size)
     for (let position = 0; position < size; position += writeBytes) {
       check.take(position, yield* file.readAt(position, Math.min(writeBytes, size - position)))
     }
-    return check.digest === undefined ? "damaged" : "whole"
-  }))
-})
+    return check.digest === undefined ? "damaged" as const : "whole" as const
+  })).pipe(Effect.catchIf(({ code }) => code === "ENOENT", () => Effect.succeed("missing" as const)))
 
 /** Loads a snapshot, or says why it cannot be trusted. */
 const load = Effect.fnUntraced(function*(disk: DiskService, loading: Loading, sequence: number, path: string) {

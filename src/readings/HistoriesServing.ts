@@ -11,7 +11,8 @@ import { assert } from "../domain/Assert.js"
 import type { Capacity } from "../engine/State.js"
 import { Disk } from "../journal/Disk.js"
 import * as JournalReading from "../journal/Reading.js"
-import { firstStepSequence, latestStepSequence, SnapshotStore } from "../journal/SnapshotStore.js"
+import * as LastStep from "../journal/LastStep.js"
+import { SnapshotStore } from "../journal/SnapshotStore.js"
 import * as Histories from "../readmodel/Histories.js"
 import { HistoriesDatabase } from "../readmodel/HistoriesDatabase.js"
 import * as Feed from "../sequencer/Feed.js"
@@ -113,8 +114,8 @@ export const serve = (
         },
         durableSequence,
         digestAt: (sequence) => JournalReading.digestAt(journal.links, sequence),
-        stepSequence: latestStepSequence(snapshots),
-        firstStepSequence: firstStepSequence(snapshots),
+        stepSequence: LastStep.lastSequence(journal, snapshots),
+        firstStepSequence: LastStep.firstSequence(journal, snapshots),
         environment,
         hasBegun,
         reached: (reached) => say({ _tag: "Reached", reached })

@@ -8,7 +8,9 @@ import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import { assert } from "../domain/Assert.js"
 import * as Snapshot from "../engine/Snapshot.js"
+import { Disk } from "../journal/Disk.js"
 import * as NodeDisk from "../journal/NodeDisk.js"
+import * as JournalReading from "../journal/Reading.js"
 import * as SnapshotStore from "../journal/SnapshotStore.js"
 import { endedBy, follow } from "./Follower.js"
 import { type Ended, Told } from "./FollowerHost.js"
@@ -20,6 +22,8 @@ assert(parentPort !== null, "it is started as a thread")
 const port = parentPort
 const { dataDir, isFirst, lock, memory, setting } = workerData as Begun
 
+const told = new Told(memory)
+
 const say = (message: Message): void => port.postMessage(message)
 
 const logger = Logger.replace(Logger.defaultLogger,
@@ -27,10 +31,12 @@ const logger = Logger.replace(Logger.defaultLogger,
 
 const endOf = (cause: Cause.Cause<unknown>): Ended => ({ reason: Cause.pretty(cause) })
 
+/** This thread tells it because the state may be large: reading it would hold up the writer. */
+const tellOfStep = Effect.flatMap(Disk, (disk) => tellStepLost(JournalReading.reading(disk, () => [], () => told.durable)))
+
 const program = Effect.sync(stepBack).pipe(
-  // This thread tells it because the state may be large: reading it would hold up the writer.
-  Effect.zipRight(isFirst ? Effect.forkDaemon(tellStepLost) : Effect.void),
-  Effect.zipRight(Effect.either(follow(setting, new Told(memory), say))),
+  Effect.zipRight(isFirst ? Effect.forkDaemon(tellOfStep) : Effect.void),
+  Effect.zipRight(Effect.either(follow(setting, told, say))),
   Effect.provide(
     Layer.provideMerge(SnapshotStore.layerBesideInto(Snapshot.memoryFor(setting.capacity)), NodeDisk.layerBeside(dataDir, lock))
   ),

@@ -178,6 +178,8 @@ export interface Recovered {
   readonly records: number
   /** Set where the first record must be the step to this version's rules. */
   readonly step: Step | undefined
+  /** The sequences of the states that had been saved for steps. */
+  readonly steps: ReadonlyArray<number>
 }
 
 /** Compares the digest of the engine's events, which must be those of the block, with the recorded one. */
@@ -227,6 +229,7 @@ interface Beginning {
   readonly engine: Engine
   /** Set where the state was decided under other rules. */
   readonly step: Step | undefined
+  readonly steps: ReadonlyArray<number>
 }
 
 /** Whether a block of the journal ends at the snapshot's sequence with the digest that it names. */
@@ -319,17 +322,18 @@ const begin = Effect.fnUntraced(function*(
     const behind = yield* shownBehind(kept, journal.opened.nextSequence - 1)
     if (behind !== undefined) return yield* behind
   }
+  const steps = kept.filter(({ isStep }) => isStep).map(({ sequence }) => sequence)
   const snapshot = yield* vouched(journal, snapshots, kept)
-  if (snapshot === undefined) return { engine: Engine.make(capacity), step: undefined } satisfies Beginning
+  if (snapshot === undefined) return { engine: Engine.make(capacity), step: undefined, steps } satisfies Beginning
   ;(yield* Branches)?.("a snapshot was begun with")
   const engine = yield* engineOf(snapshot, capacity)
   if (engine.rules > versions.rules) {
     return yield* new NewerRules({ rules: engine.rules, program: engine.state.program, known: versions.rules })
   }
-  if (engine.rules === versions.rules) return { engine, step: undefined } satisfies Beginning
+  if (engine.rules === versions.rules) return { engine, step: undefined, steps } satisfies Beginning
   ;(yield* Branches)?.("another version's state was taken over")
   const step = { before: Buffer.from(snapshot.digest).toString("hex"), after: stateDigest(engine.state) }
-  return { engine, step } satisfies Beginning
+  return { engine, step, steps } satisfies Beginning
 })
 
 /** The first record after a sequence under which this version took the journal over; undefined where it never did. */
@@ -463,5 +467,5 @@ export const recover = (
       )
     }
     engine.state.events.clear()
-    return { engine, fromSequence, records: engine.sequence - fromSequence, step: replays ? undefined : step }
+    return { engine, fromSequence, records: engine.sequence - fromSequence, step: replays ? undefined : step, steps: beginning.steps }
   })

@@ -19,8 +19,10 @@ import * as Stages from "../domain/Stages.js"
 import type { Engine } from "../engine/Engine.js"
 import type { Reads } from "../engine/Reads.js"
 import type { Capacity, State } from "../engine/State.js"
+import { isLockLost } from "../journal/Disk.js"
 import { Journal, lockLost, type Space } from "../journal/Journal.js"
 import type { Versions } from "../operations/Versions.js"
+import * as LastStep from "../journal/LastStep.js"
 import { SnapshotStore } from "../journal/SnapshotStore.js"
 import type { Activity } from "./Activity.js"
 import * as Feed from "./Feed.js"
@@ -172,6 +174,18 @@ const keepStep = (
   snapshots.saveStep(SnapshotTaker.standing(state, blockDigest)).pipe(
     Effect.mapError((error) => new StepNotKept({ sequence: state.sequence, reason: error.message }))
   )
+
+/**
+ * Removes what versions left behind that ended before they made their step, once the journal has gone on without it. It does no harm where it
+ * cannot be removed, unless somebody else has the directory by now.
+ */
+const withoutAbandoned = (
+  journal: Context.Tag.Service<typeof Journal>,
+  snapshots: Context.Tag.Service<typeof SnapshotStore>,
+  steps: ReadonlyArray<number>
+) =>
+  Effect.catchIf(LastStep.removeAbandoned(journal, snapshots, steps), (error) => !isLockLost(error), ({ message }) =>
+    Effect.logWarning(`the state of a step that was never made is not removed, and takes up space: ${message}`))
 
 const headOf = (recent: Recent.Recent): Feed.Head & { readonly reached: (sequence: number) => Effect.Effect<void> } => ({
   durableSequence: () => recent.durableSequence,
@@ -420,9 +434,10 @@ const make = Effect.fnUntraced(function*<E>(options: Options, accept: Accept<E>)
   const host = yield* FollowerHost
   const failure = yield* Deferred.make<Sequencer.Failure>()
   // Any refusal to start comes before anything on the disk is changed.
-  const { engine, fromSequence, records, step } = yield* recover(journal, snapshots, capacity, options.versions ?? versions)
+  const { engine, fromSequence, records, step, steps } = yield* recover(journal, snapshots, capacity, options.versions ?? versions)
   yield* accept(engine)
   yield* journal.settle
+  yield* withoutAbandoned(journal, snapshots, steps)
   if (step !== undefined) yield* keepStep(snapshots, engine.state, journal.opened.digest)
   let failed: Sequencer.Failure | undefined
   const snapshotting = SnapshotTaker.make(snapshots, {

@@ -66,8 +66,9 @@ const followed = (bytes: Uint8Array): Promise<Engine> => {
 
 const noSnapshots = SnapshotStore.of({
   saveStep: () => Effect.void,
-  latestStep: Effect.succeed(undefined),
-  names: Effect.succeed({ snapshots: [], firstStep: undefined, lastStep: undefined }),
+  loadStep: () => Effect.dieMessage("there is no step"),
+  removeStep: () => Effect.dieMessage("there is no step"),
+  names: Effect.succeed({ snapshots: [], steps: [] }),
   save: () => Effect.void,
   latest: Effect.succeed(undefined),
   list: Effect.succeed([]),

@@ -8,6 +8,7 @@ import { describe, expect, test } from "vitest"
 import * as NodeDisk from "../../src/journal/NodeDisk.js"
 import { Journal } from "../../src/journal/Journal.js"
 import * as JournalReading from "../../src/journal/Reading.js"
+import * as LastStep from "../../src/journal/LastStep.js"
 import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
 import * as HistoriesBeside from "../../src/readings/HistoriesBeside.js"
 import type { Asked, Said } from "../../src/readings/HistoriesProtocol.js"
@@ -45,14 +46,14 @@ const sourceOf = ({ context }: World): Source => {
 /** Histories made beside the writer. */
 const besideOf = (world: World): Promise<Histories.Histories["Type"]> => {
   const { context, scope } = world
-  const { links } = Context.get(context, Journal)
+  const journal = Context.get(context, Journal)
   return Effect.flatMap(HistoriesDatabase, (database) =>
     Histories.make({
       database,
       feed: Context.get(context, Feed),
       durableSequence: Context.get(context, Barrier).durableSequence,
-      digestAt: (sequence) => JournalReading.digestAt(links, sequence),
-      stepSequence: SnapshotStore.latestStepSequence(Context.get(context, SnapshotStore.SnapshotStore)),
+      digestAt: (sequence) => JournalReading.digestAt(journal.links, sequence),
+      stepSequence: LastStep.lastSequence(journal, Context.get(context, SnapshotStore.SnapshotStore)),
       environment: "development"
     }, options)).pipe(Effect.provide(layerMemory), Scope.extend(scope), Effect.runPromise)
 }

@@ -14,6 +14,7 @@ import { Disk } from "../../src/journal/Disk.js"
 import { Journal } from "../../src/journal/Journal.js"
 import * as NodeDisk from "../../src/journal/NodeDisk.js"
 import * as JournalReading from "../../src/journal/Reading.js"
+import * as LastStep from "../../src/journal/LastStep.js"
 import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
 import type { PlaceEntry } from "../../src/operations/orders/PlaceOrders.js"
 import * as BoardTables from "../../src/readmodel/BoardTables.js"
@@ -133,7 +134,7 @@ const over = async (
 ) => {
   const { context, scope } = world
   const feed = Context.get(context, Feed)
-  const { links } = Context.get(context, Journal)
+  const journal = Context.get(context, Journal)
   const seen = { opened: 0, setAside: 0, logged: [] as Array<string>, sql: undefined as SqlClient.SqlClient | undefined }
   const logger = Logger.replace(Logger.defaultLogger, Logger.make(({ message }) => void seen.logged.push(String(message))))
   const histories = await Histories.make({
@@ -148,8 +149,8 @@ const over = async (
     },
     feed: from === undefined ? feed : { ...feed, from },
     durableSequence,
-    digestAt: digestAt ?? ((sequence) => JournalReading.digestAt(links, sequence)),
-    stepSequence: SnapshotStore.latestStepSequence(Context.get(context, SnapshotStore.SnapshotStore)),
+    digestAt: digestAt ?? ((sequence) => JournalReading.digestAt(journal.links, sequence)),
+    stepSequence: LastStep.lastSequence(journal, Context.get(context, SnapshotStore.SnapshotStore)),
     environment: "development"
   }, { ...options, batchRecords }).pipe(Effect.provide(logger as Layer.Layer<never>), Scope.extend(scope), Effect.runPromise)
   return { histories, seen }

@@ -91,8 +91,8 @@ test("the step is journaled first, with what it began from and came to, and the 
   })
   expect(others).toEqual([])
   expect(Invariants.firstBroken(migrated.state)).toBeUndefined()
-  const step = await Effect.runPromise((await storeOf(disk)).latestStep)
-  if (step === undefined || typeof step === "string") throw new Error(`the step was not kept: ${step}`)
+  const step = await Effect.runPromise((await storeOf(disk)).loadStep(takenOverAt))
+  if (typeof step === "string") throw new Error(`the step was not kept: ${step}`)
   expect([step.sequence, step.schema]).toEqual([takenOverAt, schema])
   const kept = await Effect.runPromise(engineOf(step, { orders: 10_000, idempotencyKeys: 10_000 }))
   expect(stateDigest(kept.state)).toBe(stateDigest(migrated.state))
@@ -114,7 +114,11 @@ const startAfter = async (change: (disk: SimDisk.SimDisk, step: string) => void)
   return { disk, refused }
 }
 
-const conditionOf = (disk: SimDisk.SimDisk) => Effect.runPromise(Effect.provide(stepLost, disk.mount()))
+const conditionOf = (disk: SimDisk.SimDisk) =>
+  Effect.flatMap(Journal, stepLost).pipe(
+    Effect.provide(Layer.provideMerge(Layer.merge(SegmentJournal.layerReadOnly, SnapshotStore.layerReadOnly), disk.mount())),
+    Effect.runPromise
+  )
 
 test.each<readonly [string, (disk: SimDisk.SimDisk, step: string) => void]>([
   ["missing", (disk, step) => disk.remove(step)],

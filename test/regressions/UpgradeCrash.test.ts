@@ -5,7 +5,7 @@
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
-import { Cause, Effect, Exit, Layer, Option, Stream } from "effect"
+import { Cause, Effect, Exit, Layer, Stream } from "effect"
 import { afterAll, describe, expect, test } from "vitest"
 import { withoutRequestId } from "../../scripts/fixtures/Version.js"
 import * as SimDisk from "../../sim/world/SimDisk.js"
@@ -257,7 +257,7 @@ describe("a damaged state of the step", () => {
     const store = await Effect.runPromise(
       Effect.provide(SnapshotStore.SnapshotStore, Layer.provide(SnapshotStore.layerReadOnly, disk.mount()))
     )
-    expect(Option.fromNullable(await Effect.runPromise(store.latestStep))).toMatchObject({ value: { sequence: takenOverAt } })
+    expect(await Effect.runPromise(store.loadStep(takenOverAt))).toMatchObject({ sequence: takenOverAt })
   })
 
   test("without any other snapshot there is nothing to go on from, and the missing state of the step is named", async () => {

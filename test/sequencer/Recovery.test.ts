@@ -123,8 +123,9 @@ describe("a state before a sequence", () => {
     latest: Effect.succeed(newer),
     list: Effect.succeed([older.sequence, newer.sequence]),
     load: (sequence) => Effect.succeed([older, newer].find((each) => each.sequence === sequence) ?? "it is gone"),
-    latestStep: Effect.succeed(step),
-    names: Effect.succeed({ snapshots: [older.sequence, newer.sequence], firstStep: step.sequence, lastStep: step.sequence })
+    loadStep: () => Effect.succeed(step),
+    removeStep: unused,
+    names: Effect.succeed({ snapshots: [older.sequence, newer.sequence], steps: [step.sequence] })
   })
 
   test.each([

@@ -27,7 +27,8 @@ const setUp = (every: number, from = 0) => {
     list: Effect.sync(unused),
     load: unused,
     saveStep: unused,
-    latestStep: Effect.sync(unused),
+    loadStep: unused,
+    removeStep: unused,
     names: Effect.sync(unused)
   }
   const runtime = Effect.runSync(Effect.runtime<never>())

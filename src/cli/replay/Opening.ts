@@ -56,8 +56,10 @@ export const dataSubject: Effect.Effect<Subject, Ended | Unreadable | Unknown | 
   const journal = yield* Effect.provide(Journal, SegmentJournal.layerReadOnly)
   const within = yield* capacity
   const store = yield* Effect.provide(SnapshotStore.SnapshotStore, SnapshotStore.layerReadOnly)
-  const step = yield* store.latestStep
-  const others = yield* Effect.catchTag(Others.at(journal, step, store.latest, within), "CapacityTooSmall", ({ message }) => usage(message))
+  const { others, step } = yield* Effect.gen(function*() {
+    const step = yield* Others.lastStep(journal, store, within)
+    return { step, others: yield* Others.at(journal, step, store.latest, within) }
+  }).pipe(Effect.catchTag("CapacityTooSmall", ({ message }) => usage(message)))
   if (others?.isAll === true) return yield* Others.refused(others)
   if (typeof step === "string") {
     return yield* new Ended({ code: unreadableCode, text: `the state that the last step began with is damaged: ${step}` })
@@ -67,11 +69,10 @@ export const dataSubject: Effect.Effect<Subject, Ended | Unreadable | Unknown | 
       + "replay it with the version that made the step"
     return yield* new Ended({ code: unreadableCode, text })
   }
-  if (step === undefined || others === undefined) {
-    // Run from its first record such a journal may be decided otherwise, and is right all the same.
-    const lost = step === undefined && journal.opened.nextSequence > 1 ? yield* Others.lostStep : undefined
-    return lost === undefined ? { journal, capacity: within, firstSequence: 1 } : yield* new Ended({ code: unreadableCode, text: lost })
-  }
+  // Run from its first record, or from an earlier step, such a journal may be decided otherwise, and is right all the same.
+  const lost = journal.opened.nextSequence > 1 ? yield* Others.lostStep(journal) : undefined
+  if (lost !== undefined) return yield* new Ended({ code: unreadableCode, text: lost })
+  if (step === undefined || others === undefined) return { journal, capacity: within, firstSequence: 1 }
   const base = Effect.mapError(
     engineOf(step, within),
     ({ message }) => new Corrupt({ segment: "the state of the last step", offset: 0, sequence: step.sequence, reason: message })

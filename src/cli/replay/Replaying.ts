@@ -208,8 +208,9 @@ const noSnapshots: SnapshotsService = {
   list: Effect.succeed([]),
   load: () => Effect.succeed("a bundle has no snapshots"),
   saveStep: () => Effect.dieMessage("a bundle is only read"),
-  latestStep: Effect.succeed(undefined),
-  names: Effect.succeed({ snapshots: [], firstStep: undefined, lastStep: undefined })
+  loadStep: () => Effect.succeed("a bundle has no snapshots"),
+  removeStep: () => Effect.dieMessage("a bundle is only read"),
+  names: Effect.succeed({ snapshots: [], steps: [] })
 }
 
 const verifyBundle = (open: Effect.Effect<Subject & { readonly bundle: Bundle.Bundle }, Ended>, { invariantsEvery, json }: Parsed) =>

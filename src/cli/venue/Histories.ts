@@ -8,7 +8,8 @@ import type { Capacity } from "../../engine/State.js"
 import { Disk } from "../../journal/Disk.js"
 import * as Following from "../../journal/Following.js"
 import * as SegmentJournal from "../../journal/SegmentJournal.js"
-import { latestStepSequence, SnapshotStore } from "../../journal/SnapshotStore.js"
+import * as LastStep from "../../journal/LastStep.js"
+import { SnapshotStore } from "../../journal/SnapshotStore.js"
 import { HistoriesAnew, HistoriesDatabase } from "../../readmodel/HistoriesDatabase.js"
 import { type BeginsAtStep, rebuild } from "../../readmodel/Rebuild.js"
 import * as Sql from "../../readmodel/Sql.js"
@@ -62,7 +63,7 @@ export const rebuilt = (capacity: Capacity, fromStep: boolean) =>
     if (others?.isAll === true) return yield* Others.refused(others)
     const standing = last === 0 ? Option.none() : yield* Stream.runHead(feed.standingFrom(last))
     const environment = Option.match(standing, { onNone: () => "", onSome: ({ engine }) => engine.environment })
-    const stepSequence = yield* latestStepSequence(snapshots)
+    const stepSequence = yield* LastStep.lastSequence(journal, snapshots)
     const anew = yield* HistoriesAnew
     const asked = { feed, stepSequence, last, environment, mayBeginAtStep: fromStep }
     const beginning = yield* withBar(last, (taken) => rebuild(anew, asked, taken)).pipe(

@@ -5,6 +5,7 @@ import { copyTo } from "../../journal/Copy.js"
 import { cutting } from "../../journal/Cut.js"
 import { Disk, type DiskError, type Locked } from "../../journal/Disk.js"
 import type { Corrupt, Unknown, Unreadable } from "../../journal/Journal.js"
+import * as Reading from "../../journal/Reading.js"
 import * as Scan from "../../journal/Scan.js"
 import * as Segment from "../../journal/Segment.js"
 import * as SegmentJournal from "../../journal/SegmentJournal.js"
@@ -27,7 +28,7 @@ const missingOf = (
   Effect.gen(function*() {
     const behind = yield* shownBehind(kept, last)
     if (behind !== undefined || last === 0) return behind
-    const lost = yield* Others.lostStep
+    const lost = yield* Others.lostStep(Reading.reading(yield* Disk, () => [], () => last))
     return lost === undefined ? undefined : { message: lost }
   })
 
