@@ -215,8 +215,7 @@ export const savesThatFail = (judge: Judge, yard: Yard): void => {
     judge.holds(`a save whose ${failed} failed left ${names.join(" ")}`, failed === "rename" || !names.includes("snapshots/next.tmp"))
   }
   disk.crash("power")
-  const load = ({ load, loadStep, names }: Store) =>
-    isStep ? Effect.flatMap(names, ({ steps }) => loadStep(steps.at(-1)!)) : load(5)
+  const load = ({ load, loadStep, names }: Store) => isStep ? Effect.flatMap(names, ({ steps }) => loadStep(steps.at(-1)!)) : load(5)
   const found = readOf(valueOf(withStore(yard, SnapshotStore.layerReadOnly, load)))
   const isSecond = isStep && disk.files().includes(pathOf(9, kind))
   judge.equal("what is stored after a save that did not end", found, isSecond ? dueOf(yard, second, pathOf(9, kind)) : before)
@@ -251,8 +250,9 @@ export const steps = (judge: Judge, yard: Yard): void => {
       ? dueOf(yard, stepped!, pathOf(each.sequence, "step"))
       : dueOf(yard, saved.find(({ sequence }) => sequence === each.sequence)!, pathOf(each.sequence))
   })))
-  judge.equal("the states saved for steps", endingOf(withStore(yard, SnapshotStore.layerReadOnly, ({ names }) =>
-    Effect.map(names, ({ steps }) => steps.join()))), stepped === undefined ? "" : String(stepped.sequence))
+  judge.equal("the states saved for steps",
+    endingOf(withStore(yard, SnapshotStore.layerReadOnly, ({ names }) => Effect.map(names, ({ steps }) => steps.join()))),
+    stepped === undefined ? "" : String(stepped.sequence))
   const damaged = stepped !== undefined && random.chance(0.5)
   if (damaged) {
     const path = pathOf(stepped.sequence, "step")
