@@ -3,7 +3,7 @@
  * at most 16 of them have no answer at a time; each is answered once. Bytes that are no request are refused behind the answers to everything
  * before them, as what they are, and the connection ends. No connection is let in beyond the limits, and the venue closes none on which a
  * request is being answered, unless its client does not take what waits for it. What is held of answers for clients is what they have not
- * taken.
+ * taken, and what waits for the disk.
  */
 import type { Response } from "../../src/edge/http/Listener.js"
 import type { Event, Stray } from "../world/SimWire.js"
@@ -15,6 +15,8 @@ interface Open {
   readonly arrived: Map<number, number>
   /** Those that were handed on and have no answer. */
   readonly underWay: Set<number>
+  /** Answers that are made and wait for the disk, by request: their bytes. */
+  readonly held: Map<number, number>
   /** Answers that the client has not taken, by request: their bytes, and since when. */
   readonly untaken: Map<number, { readonly bytes: number; readonly since: number }>
   /** The last request that was handed on. */
@@ -29,7 +31,7 @@ interface Open {
 
 interface State {
   readonly open: Map<number, Open>
-  /** Bytes of answers that clients have not taken, and the most that may be. */
+  /** Bytes of answers that clients have not taken, or that wait for the disk, and the most that may be. */
   untaken: number
   mostUnread: number
 }
@@ -76,6 +78,7 @@ const letIn = (state: State, connection: number, event: Extract<Event, { readonl
   state.open.set(connection, {
     arrived: new Map(),
     underWay: new Set(),
+    held: new Map(),
     untaken: new Map(),
     dispatched: 0,
     strayedAtEpochMs: undefined,
@@ -112,8 +115,9 @@ const ended = (state: State, line: Open, connection: number, by: string, atEpoch
   const oldest = Math.min(...[...line.untaken.values()].map(({ since }) => since))
   const isMuch = state.untaken > state.mostUnread * leftOfMost
   for (const { bytes } of line.untaken.values()) state.untaken -= bytes
+  for (const bytes of line.held.values()) state.untaken -= bytes
   const isBusy = line.underWay.size > 0 || line.arrived.size > 0
-  const isLeft = line.untaken.size > 0 && (isMuch || atEpochMs - oldest >= untakenMs)
+  const isLeft = line.untaken.size + line.held.size > 0 && (isMuch || atEpochMs - oldest >= untakenMs)
   return by === "venue" && (isBusy || line.untaken.size > 0) && !isLeft && !line.isOver
     ? broken("the venue closed a connection on which a request is being answered, and whose client takes its answers")
     : holds
@@ -144,6 +148,16 @@ const happened = (state: State, connection: number, atEpochMs: number, event: Ev
       line.untaken.set(event.serial, { bytes: event.bytes, since: atEpochMs })
       line.movedAtEpochMs = atEpochMs
       state.untaken += event.bytes
+      return holds
+    case "held":
+      line.held.set(event.serial, event.bytes)
+      state.untaken += event.bytes
+      return holds
+    case "released":
+      if (line.held.get(event.serial) !== event.bytes) return broken(`an answer of request ${event.serial} was let go that was not held`)
+      line.held.delete(event.serial)
+      line.movedAtEpochMs = atEpochMs
+      state.untaken -= event.bytes
       return holds
     case "taken":
       state.untaken -= line.untaken.get(event.serial)?.bytes ?? 0

@@ -61,6 +61,9 @@ export type Event =
   | { readonly is: "dispatched"; readonly serial: number }
   /** An answer was given, of which so many bytes wait until the client has taken them; or the refusal of what was never handed on. */
   | { readonly is: "answered"; readonly serial: number; readonly bytes: number; readonly isRefusal: boolean }
+  /** An answer was made that may not leave yet, and so many bytes of it are held; or it may now, or nobody waits for it any more. */
+  | { readonly is: "held"; readonly serial: number; readonly bytes: number }
+  | { readonly is: "released"; readonly serial: number; readonly bytes: number }
   /** The client has taken an answer. */
   | { readonly is: "taken"; readonly serial: number }
   /** The last byte of what is no request arrived. */
@@ -589,8 +592,19 @@ class Line implements Wire {
       whenGone: (then) => {
         this.gone.add(then)
         return () => void this.gone.delete(then)
-      }
+      },
+      holds: (bytes) => this.hold(exchange.serial, bytes)
     }, (response) => ticks.run(() => reply(response)))
+  }
+
+  private hold(serial: number, bytes: number): () => void {
+    // What is held of a connection goes with it.
+    if (!this.hasEnded) this.tell({ is: "held", serial, bytes })
+    const released = this.lane.hold(bytes)
+    return () => {
+      if (!this.hasEnded) this.tell({ is: "released", serial, bytes })
+      released()
+    }
   }
 
   private write(exchange: SimExchange, answer: NonNullable<SimExchange["answer"]>): number {

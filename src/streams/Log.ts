@@ -120,6 +120,8 @@ export class Log {
   private kept: Array<Kept> = []
   private bytes = 0
   private whole: { readonly sequence: number; readonly terms: object; readonly frame: Frame } | undefined = undefined
+  /** Bytes of the cached snapshot, where they count against the common limit of accounts' streams. */
+  private wholeBytes = 0
   /** Updates since the cached snapshot, and their entries. */
   private behindWhole = { updates: 0, entries: 0 }
   /** How many updates there were. */
@@ -163,13 +165,16 @@ export class Log {
     this.count++
     this.behindWhole.updates++
     this.behindWhole.entries += update.entries.length
+    // An account's snapshot is given only as of its last update, so this one is given to nobody any more.
+    if (this.most.together !== undefined) this.keepWhole(undefined)
     this.nowKeeps(this.bytes + bytes)
     while (this.kept.length > this.most.updates || this.bytes > this.most.bytes && this.kept.length > 1) this.forgetOldest()
     this.most.together?.makeRoom()
   }
 
-  /** Drops the oldest update kept. */
+  /** Drops the oldest update kept, or the cached snapshot, which can be made again. */
   forgetOldest(): void {
+    if (this.wholeBytes > 0) return this.keepWhole(undefined)
     const gone = this.kept.shift()!
     this.since = gone.update.sequence
     this.nowKeeps(this.bytes - gone.bytes)
@@ -180,18 +185,28 @@ export class Log {
     this.kept = []
     this.since = this.lastSequence
     this.nowKeeps(0)
+    this.keepWhole(undefined)
   }
 
   private nowKeeps(bytes: number): void {
-    this.most.together?.changed(this, this.bytes, bytes)
+    this.most.together?.changed(this, this.bytes + this.wholeBytes, bytes + this.wholeBytes)
     this.bytes = bytes
   }
 
-  /** The stream was rebuilt: nothing sent so far can be resumed from. */
+  /** Caches a snapshot in place of the one before. An account's counts twice: as text, and encoded once it is sent. */
+  private keepWhole(whole: Log["whole"]): void {
+    const { together } = this.most
+    const bytes = together === undefined || whole === undefined ? 0 : 2 * whole.frame.text.length
+    together?.changed(this, this.bytes + this.wholeBytes, this.bytes + bytes)
+    this.whole = whole
+    this.wholeBytes = bytes
+    together?.makeRoom()
+  }
+
+  /** The stream was rebuilt: nothing sent so far can be resumed from, and no snapshot made so far holds. */
   makeAnew(): void {
     this.forget()
     this.anewSequence = this.lastSequence
-    this.whole = undefined
     for (const asker of [...this.askers]) asker.madeAnew()
   }
 
@@ -205,10 +220,25 @@ export class Log {
     if (whole?.terms === terms && whole.sequence >= notBefore && this.isNear(whole.sequence)) {
       return { sequence: whole.sequence, frame: whole.frame, updates: this.between(whole.sequence, this.lastSequence) }
     }
-    const made = { sequence: this.lastSequence, terms, frame: make() }
-    this.whole = made
+    return this.made(terms, make())
+  }
+
+  /**
+   * The snapshot as of the last update, if it was made for the same terms and is cached. Only for a stream whose contents depend on
+   * nothing but its updates and these terms: who subscribes again and again while nothing changes has it made once.
+   */
+  present(terms: object): Whole | undefined {
+    const { whole } = this
+    if (whole?.terms !== terms || whole.sequence !== this.lastSequence) return undefined
+    return { sequence: whole.sequence, frame: whole.frame, updates: [] }
+  }
+
+  /** Caches a snapshot that was made of the present state. */
+  made(terms: object, frame: Frame): Whole {
+    const sequence = this.lastSequence
     this.behindWhole = { updates: 0, entries: 0 }
-    return { sequence: made.sequence, frame: made.frame, updates: [] }
+    this.keepWhole({ sequence, terms, frame })
+    return { sequence, frame, updates: [] }
   }
 
   /** Whether all changes since the cached snapshot are kept, and few. */

@@ -199,3 +199,37 @@ test("orders by time are looked at in slices: as they were when it began, judged
   })
   expect((await left).status).toBe(503)
 })
+
+test("an answer that waits for the disk is counted as unread meanwhile, and let go of where its client leaves", async () => {
+  const venue = LiveVenue.make()
+  const [alice] = await venue.traders(1) as [Trader]
+  for (let count = 0; count < 10; count++) await venue.place(alice)
+  const framed = Fake.request({ target: `/v1/accounts/${alice.accountId}/orders`, key: alice.key })
+  let held = 0
+  const gone: Array<() => void> = []
+  const ask = (): Promise<Response> =>
+    new Promise((resolve) => {
+      const holds = (bytes: number): () => void => {
+        held += bytes
+        return () => void (held -= bytes)
+      }
+      const whenGone = (then: () => void): () => void => {
+        gone.push(then)
+        return () => {}
+      }
+      venue.application.handle({ ...framed, holds, whenGone }, resolve)
+    })
+  const { body } = await ask()
+  // What is durable already leaves at once.
+  expect([held, gone.length]).toEqual([0, 0])
+  venue.holdDisk()
+  venue.atEpochMs += 1_000
+  venue.send({ kind: "MarkTick" })
+  const [stays, leaves] = [ask(), ask()]
+  expect([held, gone.length]).toEqual([2 * body.length, 2])
+  gone[1]!()
+  venue.releaseDisk()
+  expect((await stays).body).toBe(body)
+  expect((await leaves).body).toBe("")
+  expect(held).toBe(0)
+})

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest"
 import { Event } from "../../src/engine/EventLog.js"
 import type { Reads } from "../../src/engine/Reads.js"
 import { type AccountChannel, accountChannels } from "../../src/streams/Channels.js"
+import { Frame } from "../../src/streams/Frame.js"
 import { Hub } from "../../src/streams/Hub.js"
 import type { Log } from "../../src/streams/Log.js"
 import type { Payloads } from "../../src/streams/Payloads.js"
@@ -99,6 +100,30 @@ describe("of all accounts' streams together", () => {
     told.atEpochMs += 11 * 60_000
     told.tell(2)
     expect([told.hub.size, told.hub.keptBytes]).toEqual([0, 0])
+  })
+
+  test("a snapshot counts as text and encoded, goes before any update, and with the next one, which makes it old", () => {
+    const told = new Told(200_000)
+    const [log] = told.open(1)
+    told.tell(1)
+    const kept = told.hub.keptBytes
+    const whole = (characters: number): void => void log!.made(log!, new Frame("x".repeat(characters)))
+    whole(1_000)
+    expect(told.hub.keptBytes).toBe(kept + 2_000)
+    expect([log!.present(log!)?.frame.text.length, log!.present({})]).toEqual([1_000, undefined])
+    whole(50_000)
+    expect(told.hub.keptBytes).toBe(kept + 100_000)
+    told.tell(1)
+    expect([told.hub.keptBytes, log!.present(log!)]).toEqual([2 * kept, undefined])
+    whole(100_000)
+    expect([told.hub.keptBytes, log!.present(log!), log!.since]).toEqual([2 * kept, undefined, 0])
+    whole(50_000)
+    told.open(2)
+    for (let count = 0; count < 100; count++) told.tell(2)
+    expect([log!.present(log!), log!.since]).toEqual([undefined, 0])
+    whole(10)
+    log!.forget()
+    expect(log!.present(log!)).toBeUndefined()
   })
 
   test("an update is made once for all who are given it, and not kept as it was sent", () => {

@@ -197,6 +197,26 @@ export class Call {
     barrier.whenDurable(state.sequence, () => this.safely(answer))
   }
 
+  /**
+   * Answers as `send` does once the state that the answer was made from is durable. Until then the body counts as unread by the client,
+   * and is let go of where that disconnects: the disk may take as long as it likes.
+   */
+  sendDurably(status: number, contentType: string, body: string, more?: Readonly<Record<string, string>>, isFixed?: boolean): void {
+    const { request, services: { barrier, state } } = this
+    if (state.sequence <= barrier.durableSequence()) return this.send(status, contentType, body, more, isFixed)
+    let held = body
+    // What is the same for everybody is held once, whoever waits for it.
+    const counted = isFixed === true ? undefined : request.holds?.(body.length)
+    const heard = request.whenGone?.(() => {
+      held = ""
+    })
+    this.whenDurable(() => {
+      counted?.()
+      heard?.()
+      this.send(status, contentType, held, more, isFixed)
+    })
+  }
+
   /** Runs what answers the request: a defect in it is answered. */
   safely(answer: () => void): void {
     try {

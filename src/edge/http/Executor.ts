@@ -187,19 +187,18 @@ export const serve = (
   // Made for the first answer: a start that made them for all endpoints would take a tenth longer.
   let made: ReturnType<typeof answering> | undefined
   const handle = handler as (input: object) => Effect.Effect<unknown, Errors.Failure>
-  const release = (call: Call, answer: () => void): void => {
-    // Health and readiness are about the process and must not wait for the writer.
-    if (endpoint.access === "system" && endpoint.name !== "getMetrics") return answer()
-    call.whenDurable(answer)
-  }
+  // Health and readiness are about the process and must not wait for the writer.
+  const waits = endpoint.access !== "system" || endpoint.name === "getMetrics"
+  const release = (call: Call, failure: Errors.Failure): void => waits ? call.failDurably(failure) : call.fail(failure)
+  const releaseBody = (call: Call, ...answer: Parameters<Call["send"]>): void => waits ? call.sendDurably(...answer) : call.send(...answer)
   const succeed = (call: Call, value: unknown): void => {
     const { contentType, encode, kind } = made ??= answering(endpoint)
     if (value instanceof Rendered) {
-      return release(call, () => call.send(value.status, contentType, value.body, value.headers, value.isFixed))
+      return releaseBody(call, value.status, contentType, value.body, value.headers, value.isFixed)
     }
     const encoded = encode(value)
     const body = kind === "text" ? String(encoded) : JSON.stringify(encoded)
-    release(call, () => call.send(200, contentType, body))
+    releaseBody(call, 200, contentType, body)
   }
   return (call, { trader }) => {
     const input = read(call)
@@ -215,8 +214,8 @@ export const serve = (
           if (Exit.isFailure(exit) && Option.isNone(failure)) return call.crash(exit.cause)
           // A read that has waited tells nothing of an account to whom it would not be told now; what a command decided, it answers.
           const out = hasWaited && trader !== undefined && endpoint.method === "GET" ? outBy(call) : undefined
-          if (out !== undefined) release(call, () => call.fail(out))
-          else if (Option.isSome(failure)) release(call, () => call.fail(failure.value))
+          if (out !== undefined) release(call, out)
+          else if (Option.isSome(failure)) release(call, failure.value)
           else if (Exit.isSuccess(exit)) succeed(call, exit.value)
         })
       }

@@ -148,6 +148,8 @@ export class Lane<Each extends Exchange = Exchange> implements Holder {
   private underWay = 0
   /** Bytes of answers that are not yet with the system. */
   private unread = 0
+  /** Bytes of answers that are made and wait for the disk. */
+  private unreleased = 0
   /** The number of answers that the system has not accepted yet, and until when they may wait before the connection counts as idle. */
   private untaken = 0
   private untilMs = 0
@@ -185,7 +187,7 @@ export class Lane<Each extends Exchange = Exchange> implements Holder {
   }
 
   get unreadBytes(): number {
-    return this.unread
+    return this.unread + this.unreleased
   }
 
   get isStuck(): boolean {
@@ -206,9 +208,25 @@ export class Lane<Each extends Exchange = Exchange> implements Holder {
   gone(): void {
     this.isGone = true
     this.onTime()
-    this.server.unread.giveBack(this.unread)
+    this.server.unread.giveBack(this.unreadBytes)
     this.unread = 0
+    this.unreleased = 0
     this.server.unread.leave(this)
+  }
+
+  /**
+   * Counts bytes of an answer that is made and waits for the disk, until the function that is returned is called. Nobody can read them
+   * yet, so they make no client look stuck, but the connection asks for no more than it may have unread, and all together hold no more.
+   */
+  hold(bytes: number): () => void {
+    if (this.isGone) return () => {}
+    this.unreleased += bytes
+    this.server.unread.add(bytes)
+    return () => {
+      if (this.isGone) return
+      this.unreleased -= bytes
+      this.server.unread.giveBack(bytes)
+    }
   }
 
   /**
@@ -319,7 +337,7 @@ export class Lane<Each extends Exchange = Exchange> implements Holder {
       && !this.closing
       && !this.socket.destroyed
       && this.underWay < mostUnderWay
-      && this.unread < mostUnread
+      && this.unreadBytes < mostUnread
       // A stop still serves what has arrived on an idle connection, but nothing behind a request in progress.
       && (this.underWay === 0 || !this.server.stopping())
   }

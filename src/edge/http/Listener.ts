@@ -42,6 +42,11 @@ export interface Request {
    */
   readonly whenGone?: (then: () => void) => () => void
   /**
+   * Counts so many bytes of an answer, which is made and may not leave yet, like those that the client has not read. Returns a function
+   * that ends this, to be called once. Absent where answers are not counted.
+   */
+  readonly holds?: (bytes: number) => () => void
+  /**
    * The sequence of the record that armed the stream connection over which the request came, if its orders end with that
    * connection. No listener sets it.
    */

@@ -187,7 +187,7 @@ const readBody = (lane: Lane, exchange: Exchange, limit: number): void => {
 }
 
 /** Hands a whole request to the application. */
-const dispatch = (application: Application, { body, head, request, target }: Exchange, reply: Reply): void =>
+const dispatch = (application: Application, lane: Lane, { body, head, request, target }: Exchange, reply: Reply): void =>
   application.handle({
     method: request.method ?? "",
     target,
@@ -201,7 +201,8 @@ const dispatch = (application: Application, { body, head, request, target }: Exc
       if (socket.destroyed) queueMicrotask(closed)
       else socket.once("close", closed)
       return () => void socket.off("close", closed)
-    }
+    },
+    holds: (bytes) => lane.hold(bytes)
   }, reply)
 
 /** The sender of malformed bytes, as far as their head was read. */
@@ -418,7 +419,7 @@ const makeServer = (
       untakenMs: options.untakenMs,
       inRequestTime: after(options.requestTimeoutMs),
       frame: (bytes) => taken.frame(bytes),
-      dispatch: (exchange, reply) => dispatch(application, exchange, reply),
+      dispatch: (exchange, reply) => dispatch(application, lane, exchange, reply),
       misframed: (reason, target, head) => application.misframed(reason, target, senderOf(socket, head)),
       write: ({ result }, response, last, taken) => write(result, response, writing, last, taken),
       writeLast: (response, isHead) => {

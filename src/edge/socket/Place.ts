@@ -3,7 +3,7 @@
  */
 import * as Effect from "effect/Effect"
 import { assert } from "../../domain/Assert.js"
-import { type AccountChannel, candleChannel, isAccountChannel } from "../../streams/Channels.js"
+import { type AccountChannel, candleChannel, type Channel, isAccountChannel } from "../../streams/Channels.js"
 import { Frame } from "../../streams/Frame.js"
 import { type Log, type ResyncReason, resyncText, snapshotText, type Update, type Whole } from "../../streams/Log.js"
 import type { Piece } from "../../streams/Replay.js"
@@ -36,14 +36,29 @@ export interface Around {
   readonly isFilling: () => boolean
   /** Notes that so many characters more, or fewer, wait to be durable. */
   readonly preparing: (characters: number) => void
+  /** Notes that a snapshot waits until its account may have one made again, so that `allowed` is called then. */
+  readonly owing: () => void
   /** Called where there is no room for the stream any more. */
   readonly crowded: () => void
   /** Runs a deferred action: a defect in it ends this conversation only. */
   readonly safely: (act: () => void) => void
 }
 
-/** Most characters of what is sent ahead of a snapshot: that the stream has begun, and why it begins anew. */
+/**
+ * Most characters of what is sent ahead of a snapshot: that the stream has begun, and why it begins anew. They count as waiting until
+ * the disk answers, whether or not the snapshot was given up: the callback that waits for it cannot be taken back.
+ */
 const mostAhead = 512
+
+/** Channels whose whole depends on nothing but their updates: not on the time, nor on marks that are told to nobody. */
+const standing: ReadonlySet<Channel> = new Set(["account.orders", "account.fills", "market.trades", "market.funding", candleChannel])
+
+/** A snapshot that was made and waits to be durable. */
+interface Prepared {
+  readonly whole: Whole
+  readonly began: (resumption: Resumption) => void
+  readonly reason: ResyncReason | undefined
+}
 
 export class Place implements Teller {
   private subscription: Subscription
@@ -59,12 +74,17 @@ export class Place implements Teller {
   /** Incremented with each beginning, which cancels whatever an earlier one is waiting for. */
   private turn = 0
   isEnded = false
-  /** Characters of a snapshot that was made and waits to be durable, with what is sent ahead of it. */
-  private prepared = 0
+  /**
+   * The snapshot that was made and waits to be durable. The callback that waits for the disk does not hold it: given up, it is gone,
+   * however long the disk takes.
+   */
+  private prepared: Prepared | undefined = undefined
   /** Cancels the reading of what was missed. */
   private giveUp: () => void = () => {}
   /** Called once when the client has received most of what is in the connection. */
   private whenTaken: () => void = () => {}
+  /** Called once when the account may have a snapshot made again. */
+  private whenAllowed: () => void = () => {}
   /** Tells the client how the stream began, until it has been told; and the position that the client gave. */
   private began: (resumption: Resumption) => void = () => {}
   private asked: number | undefined = undefined
@@ -160,24 +180,32 @@ export class Place implements Teller {
     this.anew(() => {}, "slow_consumer")
   }
 
+  /** The account may have a snapshot made again. */
+  allowed(): void {
+    const { whenAllowed } = this
+    this.whenAllowed = () => {}
+    whenAllowed()
+  }
+
   /** Gives up what is under way: a snapshot that waits for the disk, or the reading of what was missed. */
   private leave(): void {
     this.turn++
-    this.prepares(0)
+    this.prepares(undefined)
     this.giveUp()
   }
 
   /** Begins a turn. Returns whether the subscription has neither ended nor begun again since. */
   private enter(): () => boolean {
     const turn = ++this.turn
-    this.prepares(0)
+    this.prepares(undefined)
     return () => turn === this.turn && !this.isEnded && !this.isPaused && !this.around.isClosed()
   }
 
-  /** Notes how many characters wait to be durable, with a snapshot. */
-  private prepares(characters: number): void {
-    this.around.preparing(characters - this.prepared)
-    this.prepared = characters
+  /** Keeps a snapshot that waits to be durable, in place of the one before, and notes how many characters do. */
+  private prepares(prepared: Prepared | undefined): void {
+    const lengthOf = (of: Prepared | undefined): number => of?.whole.frame.text.length ?? 0
+    this.around.preparing(lengthOf(prepared) - lengthOf(this.prepared))
+    this.prepared = prepared
   }
 
   /** An action that does nothing if the subscription has ended or begun again by the time it is called. */
@@ -195,40 +223,61 @@ export class Place implements Teller {
 
   /**
    * Sends a snapshot of the present state, or a recent one with the changes since, once all of that is durable; none is begun for a
-   * slow client before it has caught up, nor while others wait for the disk that will make it slow: it would be made in vain.
+   * slow client before it has caught up, nor while others wait for the disk that will make it slow: it would be made in vain. Nor is
+   * one made for an account that has had too much made of late.
    */
   private anew(began: (resumption: Resumption) => void, reason?: ResyncReason): void {
     const { barrier, reads } = this.setting
-    const { isFilling, sink } = this.around
-    this.prepares(0)
+    const { isFilling, preparing } = this.around
+    this.prepares(undefined)
     if (isFilling()) return this.onceTaken(() => this.anew(began, reason))
-    const { frame, sequence, updates } = this.whole()
-    const whenDurable = this.whileIn(() => {
-      this.prepares(0)
-      // Updates and answers that waited for the disk were sent first: the snapshot is made again once those have been received.
-      if (sink.isBehind()) return this.anew(began, reason)
-      began("anew")
-      this.owed = reason
-      if (reason !== undefined) sink.send(new Frame(resyncText(this.log.name, sequence, reason)), undefined)
-      sink.sendWhole(frame, sequence)
-      this.subscription.begin(sequence)
-      this.isGiven = true
-      for (const update of updates) this.subscription.take(update)
+    const whole = this.whole()
+    if (whole === undefined) return this.onceAllowed(() => this.anew(began, reason))
+    const whenDurable = this.whileIn(() => this.give())
+    this.prepares({ whole, began, reason })
+    preparing(mostAhead)
+    barrier.whenDurable(reads.sequence, () => {
+      preparing(-mostAhead)
+      whenDurable()
     })
-    this.prepares(frame.text.length + mostAhead)
-    barrier.whenDurable(reads.sequence, whenDurable)
   }
 
-  /** The whole stream in its present state, or in a recent one with the changes since. */
-  private whole(): Whole {
-    const { log, setting: { now, payloads, reads } } = this
+  /** Sends the snapshot that was made, now that it is durable. */
+  private give(): void {
+    const { sink } = this.around
+    const { began, reason, whole: { frame, sequence, updates } } = this.prepared!
+    this.prepares(undefined)
+    // Updates and answers that waited for the disk were sent first: the snapshot is made again once those have been received.
+    if (sink.isBehind()) return this.anew(began, reason)
+    began("anew")
+    this.owed = reason
+    if (reason !== undefined) sink.send(new Frame(resyncText(this.log.name, sequence, reason)), undefined)
+    sink.sendWhole(frame, sequence)
+    this.subscription.begin(sequence)
+    this.isGiven = true
+    for (const update of updates) this.subscription.take(update)
+  }
+
+  /**
+   * The whole stream in its present state, or in a recent one with the changes since; undefined where it has to be made, and its account
+   * has had too much made.
+   */
+  private whole(): Whole | undefined {
+    const { log, setting: { makings, now, payloads, reads } } = this
     const { lastSequence, name, name: { channel }, subject } = log
     const contents = (): string =>
       channel === candleChannel ? log.contents!() : payloads.snapshot(reads, channel, subject, now(), lastSequence)
     const make = (): Frame => new Frame(snapshotText(name, lastSequence, contents()))
-    // A book is long, and the same for all who ask at once; other snapshots may depend on the time, or are short.
-    if (channel === "market.book") return log.snapshot(reads.market(subject).parameters, this.last, make)
-    return { sequence: lastSequence, frame: make(), updates: [] }
+    const terms = this.isOfAccount ? log : reads.market(subject).parameters
+    // A book is long, and the same for all who ask at once.
+    if (channel === "market.book") return log.snapshot(terms, this.last, make)
+    const present = log.present(terms)
+    if (present !== undefined) return present
+    if (this.isOfAccount && !makings.mayMake(subject, now())) return undefined
+    const frame = make()
+    if (this.isOfAccount) makings.made(subject, frame.text.length, now())
+    // Other snapshots are as of now, by the clock or by marks.
+    return standing.has(channel) ? log.made(terms, frame) : { sequence: lastSequence, frame, updates: [] }
   }
 
   private from(fromSequence: number, began: (resumption: Resumption) => void): void {
@@ -357,6 +406,15 @@ export class Place implements Teller {
       if (isIn()) then()
     }
     this.around.sink.held()
+  }
+
+  /** Runs an action once the account may have a snapshot made again, unless the subscription has ended or begun again. */
+  private onceAllowed(then: () => void): void {
+    const isIn = this.enter()
+    this.whenAllowed = () => {
+      if (isIn()) then()
+    }
+    this.around.owing()
   }
 
   private readonly failed = (defect: unknown): Effect.Effect<void> =>

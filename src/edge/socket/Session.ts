@@ -84,6 +84,8 @@ export class Session implements Conversation {
   private readonly out = new Outbox()
   /** Characters of snapshots that wait to be durable. */
   private preparing = 0
+  /** Whether any subscription waits until its account may have a snapshot made again. */
+  private owes = false
   /** Bytes of the last snapshot, excluded until the client has had time to receive it; and the seconds since. */
   private snapshotBytes = 0
   private snapshotSeconds = 0
@@ -134,6 +136,11 @@ export class Session implements Conversation {
     this.flush()
   }
 
+  /** Bytes that are held for the client: on their way to it, or waiting to be durable. */
+  get heldForIt(): number {
+    return this.bufferedBytes + this.preparing
+  }
+
   /** Bytes on their way to the client. */
   get bufferedBytes(): number {
     return this.out.size + this.peer.bufferedBytes()
@@ -146,7 +153,7 @@ export class Session implements Conversation {
 
   /** The same, where snapshots that wait to be durable are counted too. */
   private get isFilling(): boolean {
-    return this.bufferedBytes + this.preparing > this.setting.room.behindBytes
+    return this.heldForIt > this.setting.room.behindBytes
   }
 
   /** Whether more is on its way than the connection may hold. */
@@ -282,6 +289,7 @@ export class Session implements Conversation {
     }
     this.judge()
     this.disarm()
+    this.goOnMaking()
     // Waiting frames leave first, since heartbeats report what has been sent.
     this.flush()
     const { setting: { decidedAt, mostBuffered, room } } = this
@@ -306,6 +314,14 @@ export class Session implements Conversation {
       this.pinged = Math.min(this.pinged + 1, bounds.pings)
     }
     this.flush()
+  }
+
+  /** Goes on with snapshots that waited until the account may have one made again. */
+  private goOnMaking(): void {
+    const { account, places, setting: { makings, now } } = this
+    if (!this.owes || account === undefined || !makings.mayMake(account, now())) return
+    this.owes = false
+    for (const place of places.values()) place.allowed()
   }
 
   /**
@@ -570,6 +586,9 @@ export class Session implements Conversation {
       isFilling: () => this.isFilling,
       preparing: (characters) => {
         this.preparing += characters
+      },
+      owing: () => {
+        this.owes = true
       },
       crowded: () => this.end(tryLater, "there is no room for the stream now"),
       safely: this.safely

@@ -16,6 +16,7 @@ import type { Retention } from "../../streams/Retention.js"
 import type { Reply, Request, UpgradeRequest } from "../http/Listener.js"
 import type { Authority } from "./Authority.js"
 import type { Disconnects } from "./Disconnects.js"
+import type { Makings } from "./Makings.js"
 
 export const bounds = {
   /** Invalid JSON frames after which the connection ends. */
@@ -159,6 +160,8 @@ export interface Setting {
   readonly stolen: (place: Place, address: string, then: (refusal: Refusal) => void) => void
   /** Whether what an account missed after a sequence can be sent; false where the journal cannot be read. */
   readonly isTold: (...asked: Parameters<Retention["isTold"]>) => Effect.Effect<boolean>
+  /** How much accounts have had made of snapshots. */
+  readonly makings: Makings
   /** Whether a connection may begin to act for an account. */
   readonly mayJoin: (joining: Joining) => boolean
   /** Begins to count a connection as one of an account's until it leaves, and returns true; false where it may not join. */

@@ -39,6 +39,7 @@ import * as LimitHeaders from "../http/LimitHeaders.js"
 import type { Stage } from "../http/Readiness.js"
 import { proved } from "../identity/Sent.js"
 import { Disconnects } from "./Disconnects.js"
+import { Makings } from "./Makings.js"
 import { missedOf, orUnread } from "./Missed.js"
 import { payloads as ofAnyEngine, payloadsOf } from "./Payloads.js"
 import { Session } from "./Session.js"
@@ -238,7 +239,7 @@ class Sessions {
         const isHeartbeat = (ticks + phase) % ticksOfHeartbeat === 0
         session.tick(atEpochMs, isHeartbeat)
         // A defect, or the client, may have ended it in its tick.
-        if (this.open.has(session)) buffered += session.bufferedBytes
+        if (this.open.has(session)) buffered += session.heldForIt
       }
       const next = from + tickedAtOnce
       if (next < sessions.length) return Effect.zipRight(this.pause, this.tick(ticks, sessions, next, buffered))
@@ -345,6 +346,7 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
     handle,
     isTold: (after) => orUnread(retention.isTold(after), false),
     missed: missedOf(barrier.whenDurable, replays),
+    makings: new Makings(room.messagesPerSecond),
     disconnects,
     mayJoin: (joining) => sessions.mayJoin(joining),
     joins: (joining) => sessions.joins(joining),

@@ -295,7 +295,7 @@ describe("answers that wait for a client", () => {
     const answer = (): void => replies.shift()!({ status: 200, headers: {}, body: "x".repeat(bytes) })
     for (let at = 0; at < count; at++) ask()
     for (let at = 0; at < count; at++) answer()
-    return { lane, ask, answer, take: () => taken.shift()!(), pass: (ms: number) => (nowMs += ms) }
+    return { lane, unread: server.unread, ask, answer, asked: () => replies.length, take: () => taken.shift()!(), pass: (ms: number) => (nowMs += ms) }
   }
 
   test("leave its connection as good as quiet once they have waited for longer than anybody takes who wants them", () => {
@@ -339,6 +339,28 @@ describe("answers that wait for a client", () => {
     const { lane, pass } = answered(1, 1_000_000, "HEAD")
     pass(10_129)
     expect(lane.isIdle).toBe(true)
+  })
+
+  test("are counted while they wait for the disk, when no more is asked of the venue than a client may leave unread", () => {
+    const { ask, asked, lane, unread } = answered(0, 1_000)
+    ask()
+    const released = lane.hold(200_000)
+    ask()
+    expect([asked(), lane.unreadBytes, unread.bytes]).toEqual([2, 200_000, 200_000])
+    const releasedToo = lane.hold(100_000)
+    ask()
+    expect([asked(), unread.bytes]).toEqual([2, 300_000])
+    released()
+    while (lane.step());
+    expect([asked(), lane.unreadBytes, unread.bytes]).toEqual([3, 100_000, 100_000])
+    // The client is not to blame, and has received nothing.
+    lane.look(true)
+    lane.look(false)
+    expect(lane.isStuck).toBe(false)
+    lane.gone()
+    releasedToo()
+    lane.hold(1_000)
+    expect([lane.unreadBytes, unread.bytes]).toEqual([0, 0])
   })
 
   test("keep no newcomer out, however many connections they lie on", async () => {

@@ -1,6 +1,7 @@
 /** Connections that end through no fault of the client: because a stream failed, or because there is no room. */
 import { Effect } from "effect"
 import { beforeEach, describe, expect, test } from "vitest"
+import { Makings } from "../../../src/edge/socket/Makings.js"
 import { Place } from "../../../src/edge/socket/Place.js"
 import { Log } from "../../../src/streams/Log.js"
 import type { Replaying } from "../../../src/streams/Replay.js"
@@ -91,6 +92,7 @@ describe("a connection", () => {
       isClosed: () => false,
       isFilling: () => false,
       preparing: nothing,
+      owing: nothing,
       crowded: () => void crowded++,
       safely: (act: () => void) => act()
     }
@@ -102,6 +104,7 @@ describe("a connection", () => {
       reads: { sequence: 5 },
       barrier: { whenDurable: nothing },
       payloads: { snapshot: () => "[]" },
+      makings: new Makings(1),
       now: () => 0
     }
     const place = new Place(setting as never, log, around)
