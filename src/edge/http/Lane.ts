@@ -220,12 +220,13 @@ export class Lane<Each extends Exchange = Exchange> implements Holder {
    */
   hold(bytes: number): () => void {
     if (this.isGone) return () => {}
+    const { unread } = this.server
     this.unreleased += bytes
-    this.server.unread.add(bytes)
+    unread.add(bytes)
     return () => {
       if (this.isGone) return
       this.unreleased -= bytes
-      this.server.unread.giveBack(bytes)
+      unread.giveBack(bytes)
     }
   }
 
