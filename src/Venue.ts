@@ -293,7 +293,8 @@ const register = (
     metrics.counter("venue_connections_turned_away_total", "Newcomers for whom there was no room.", () => connections().turnedAway)
   }
   if (unread !== undefined) {
-    metrics.gauge("venue_unread_answers_bytes", "Bytes of answers that clients have not taken, or that wait for the disk.", () => unread().bytes)
+    metrics.gauge("venue_unread_answers_bytes", "Bytes of answers that clients have not taken, or that wait for the disk.", () =>
+      unread().bytes)
     metrics.counter("venue_connections_closed_for_unread_total", "Connections that were closed for answers that were not taken.", () =>
       unread().closed)
   }

@@ -388,8 +388,7 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
   }
   return {
     open: (request: UpgradeRequest): Opening => {
-      const { target } = request
-      const asked = target.split("?", 1)[0]!
+      const asked = request.target.split("?", 1)[0]!
       if (stage() !== "ready") return refuse(asked, Errors.starting, LimitHeaders.ofAddress(services, request))
       // A connection counts as one request of its address; what is requested over it counts for the key.
       const { headers, refusal } = LimitHeaders.draw(services, request)

@@ -295,7 +295,15 @@ describe("answers that wait for a client", () => {
     const answer = (): void => replies.shift()!({ status: 200, headers: {}, body: "x".repeat(bytes) })
     for (let at = 0; at < count; at++) ask()
     for (let at = 0; at < count; at++) answer()
-    return { lane, unread: server.unread, ask, answer, asked: () => replies.length, take: () => taken.shift()!(), pass: (ms: number) => (nowMs += ms) }
+    return {
+      lane,
+      unread: server.unread,
+      ask,
+      answer,
+      asked: () => replies.length,
+      take: () => taken.shift()!(),
+      pass: (ms: number) => (nowMs += ms)
+    }
   }
 
   test("leave its connection as good as quiet once they have waited for longer than anybody takes who wants them", () => {
