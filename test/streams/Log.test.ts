@@ -101,6 +101,20 @@ describe("the whole of a stream", () => {
     expect(whole()).toEqual([3, [], true])
   })
 
+  test("in its present state is given as long as it is that, and for the same terms", () => {
+    const log = told(3, 1)
+    const frame = new Frame("{}")
+    expect(log.present(terms)).toBeUndefined()
+    log.made(terms, frame)
+    expect(log.present(terms)).toEqual({ sequence: 3, frame, updates: [] })
+    expect(log.present({})).toBeUndefined()
+    log.append({ sequence: 4, entries: [{ key: "ticker", text: "1" }], more: "" })
+    expect(log.present(terms)).toBeUndefined()
+    log.made(terms, frame)
+    log.makeAnew()
+    expect(log.present(terms)).toBeUndefined()
+  })
+
   test("is made anew for other terms, and for whoever has been given more already", () => {
     const { change, whole } = stream(updates)
     whole()
