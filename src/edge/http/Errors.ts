@@ -478,19 +478,21 @@ export const grantFetched = (keyId: string): Failure => ({
   message: `The agent has fetched its key, which acts on: revoke ${keyId} to stop it.`
 })
 
+/** A limit other than that of requests is used up for a while. */
+const limitReached = (name: string, guard: string, safeMessage: string): Refusal.Description => ({
+  ...tooManyRequests,
+  name,
+  guard,
+  safeMessage
+})
+
 /** Too many wrong codes for one account. */
 export const userCodesLocked: Failure = {
-  description: {
-    ...invalid,
-    name: "UserCodesLocked",
-    status: 429,
-    code: "rate_limited",
-    guard: "user_codes_locked",
-    compatName: "RateLimitExceeded",
-    retryable: true,
-    recoveryActions: ["wait_and_retry_same_identity"],
-    safeMessage: "Ten wrong codes within a minute: no agent can be approved for this account for a minute."
-  }
+  description: limitReached(
+    "UserCodesLocked",
+    "user_codes_locked",
+    "Ten wrong codes within a minute: no agent can be approved for this account for a minute."
+  )
 }
 
 /** A request about a ticket that contains none. */
@@ -527,70 +529,73 @@ export const workloadTokenRejected = (message: string): Failure => ({
   message
 })
 
+/** Something that the venue needs for the answer cannot be had now. */
+const unavailable = (
+  name: string,
+  dependency: NonNullable<Refusal.Description["dependency"]>,
+  safeMessage: string
+): Refusal.Description => ({
+  ...invalid,
+  name,
+  status: 503,
+  code: "dependency_unavailable",
+  dependency,
+  compatName: "ExchangeNotAvailable",
+  retryable: true,
+  recoveryActions: ["wait_and_retry_same_identity"],
+  safeMessage
+})
+
 /** The issuer of workload tokens does not provide its signing keys. */
 export const workloadKeysUnavailable: Failure = {
-  description: {
-    ...invalid,
-    name: "WorkloadKeysUnavailable",
-    status: 503,
-    code: "dependency_unavailable",
-    dependency: "workload_issuer",
-    compatName: "ExchangeNotAvailable",
-    retryable: true,
-    recoveryActions: ["wait_and_retry_same_identity"],
-    safeMessage: "The keys of the tokens' issuer cannot be had now. Nothing was done; repeat the same request later."
-  }
+  description: unavailable(
+    "WorkloadKeysUnavailable",
+    "workload_issuer",
+    "The keys of the tokens' issuer cannot be had now. Nothing was done; repeat the same request later."
+  )
 }
 
 /** The ledger or the signer cannot be reached, or gave no answer. */
 export const ledgerUnavailable: Failure = {
-  description: {
-    ...invalid,
-    name: "LedgerUnavailable",
-    status: 503,
-    code: "dependency_unavailable",
-    dependency: "ledger",
-    compatName: "ExchangeNotAvailable",
-    retryable: true,
-    recoveryActions: ["wait_and_retry_same_identity"],
-    safeMessage: "The ledger cannot be reached now. Repeat the same request later: what was approved goes on by itself."
-  }
+  description: unavailable(
+    "LedgerUnavailable",
+    "ledger",
+    "The ledger cannot be reached now. Repeat the same request later: what was approved goes on by itself."
+  )
 }
 
 /** Candles of a series that the contract names but this venue does not make. */
 export const markCandles = operationNotAvailable("There are no candles of the mark: ask for the series index or trade.")
 
+/** What is made of all accounts at once, and published, is not there or too old. */
+const unpublished = (name: string, safeMessage: string): Refusal.Description => ({
+  ...invalid,
+  name,
+  status: 503,
+  code: "snapshot_unavailable",
+  compatName: "ExchangeNotAvailable",
+  retryable: true,
+  recoveryActions: ["wait_and_retry_same_identity"],
+  safeMessage
+})
+
 /** No solvency proof has been made yet; the request has started one. */
 export const solvencyUnavailable: Failure = {
-  description: {
-    ...invalid,
-    name: "SolvencyUnavailable",
-    status: 503,
-    code: "snapshot_unavailable",
-    compatName: "ExchangeNotAvailable",
-    retryable: true,
-    recoveryActions: ["wait_and_retry_same_identity"],
-    safeMessage: "The balances of all accounts are being put together: repeat the same request shortly."
-  }
+  description: unpublished("SolvencyUnavailable", "The balances of all accounts are being put together: repeat the same request shortly.")
 }
 
 /** The histories are being opened, or rebuilt from the journal, or more is asked of them than they can read. */
 export const historiesUnavailable: Failure = {
-  description: {
-    ...ledgerUnavailable.description,
-    name: "HistoriesUnavailable",
-    dependency: "read_model",
-    safeMessage: "The histories are not ready, or asked too much at a time: repeat the same request shortly."
-  }
+  description: unavailable(
+    "HistoriesUnavailable",
+    "read_model",
+    "The histories are not ready, or asked too much at a time: repeat the same request shortly."
+  )
 }
 
 /** No leaderboard has been made yet, or none recently. */
 export const leaderboardUnavailable: Failure = {
-  description: {
-    ...solvencyUnavailable.description,
-    name: "LeaderboardUnavailable",
-    safeMessage: "There is no leaderboard of late: repeat the same request shortly."
-  }
+  description: unpublished("LeaderboardUnavailable", "There is no leaderboard of late: repeat the same request shortly.")
 }
 
 const behind = (name: string, guard: string, safeMessage: string) => (comparison: Comparison): Failure => ({
@@ -614,12 +619,11 @@ export const sequenceNotRetained = behind(
 
 /** The hourly limit of new accounts, of all callers or of one network, is used up. */
 export const accountOpenings = (retryAfterSeconds: number): Failure => ({
-  description: {
-    ...userCodesLocked.description,
-    name: "AccountOpenings",
-    guard: "account_openings",
-    safeMessage: "As many accounts were opened within an hour as may be. Accounts that there are can be signed in to."
-  },
+  description: limitReached(
+    "AccountOpenings",
+    "account_openings",
+    "As many accounts were opened within an hour as may be. Accounts that there are can be signed in to."
+  ),
   retryAfterSeconds
 })
 
@@ -666,13 +670,12 @@ export const socketsOfNetwork: Failure = {
 
 /** Too many requests of the account are waiting. */
 export const waitsOfAccount: Failure = {
-  description: {
-    ...userCodesLocked.description,
-    name: "WaitsOfAccount",
-    guard: "waits_per_account",
-    safeMessage: "As many requests of the account wait for changes as may; one place is for who may trade. Ask without waitMs, or "
+  description: limitReached(
+    "WaitsOfAccount",
+    "waits_per_account",
+    "As many requests of the account wait for changes as may; one place is for who may trade. Ask without waitMs, or "
       + "once one of them was answered."
-  },
+  ),
   retryAfterSeconds: 1
 }
 
@@ -688,12 +691,7 @@ export const changesBusy: Failure = {
 
 /** The journal cannot be read just now. */
 export const changesUnavailable: Failure = {
-  description: {
-    ...ledgerUnavailable.description,
-    name: "ChangesUnavailable",
-    dependency: "journal",
-    safeMessage: "The journal cannot be read now: repeat the same request shortly."
-  }
+  description: unavailable("ChangesUnavailable", "journal", "The journal cannot be read now: repeat the same request shortly.")
 }
 
 /** A sequence at which nothing was published, or whose publication has been dropped. */
