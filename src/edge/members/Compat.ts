@@ -1,11 +1,10 @@
 /** Members of the compatibility layer: the unified names of exchange libraries, with numbers in place of decimal strings. */
-import type { Said } from "./Said.js"
+import { ofEach, type Said } from "./Said.js"
 
 export const compat: Said = {
   symbol: "The market, like `BTC/USDC:USDC`.",
   id: "Its id: of an order the `orderId`.",
-  "CompatOwnTrade.id": "The trade, `trd_...`: one for both sides.",
-  "CompatTrade.id": "The trade, `trd_...`: one for both sides.",
+  ...ofEach(["CompatOwnTrade", "CompatTrade"], { id: "The trade, `trd_...`: one for both sides." }),
   "CompatPosition.id": "The position, `pos_...`.",
   "CompatMarket.id": "The `marketId`.",
   "CompatMarket.type": "`swap`.",
@@ -15,8 +14,7 @@ export const compat: Said = {
   filled: "What of it was filled, in units of the underlying.",
   remaining: "What of it may still be filled, in units of the underlying.",
   cost: "What was traded of it, in USDC.",
-  "fee.cost": "The fee paid, in USDC, negative where it was received.",
-  "fees.cost": "The fee paid, in USDC, negative where it was received.",
+  ...ofEach(["fee", "fees"], { cost: "The fee paid, in USDC, negative where it was received." }),
   average: "The average price, in USDC for one unit of the underlying.",
   fee: "The fee of the trade.",
   fees: "The same in a list.",

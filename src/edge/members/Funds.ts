@@ -1,5 +1,5 @@
 /** Members of deposits, withdrawals, ledger parties, solvency and the operator's commands. */
-import type { Said } from "./Said.js"
+import { ofEach, type Said } from "./Said.js"
 
 export const funds: Said = {
   action: "`initiate` asks for what is due, `complete` gives an approval.",
@@ -7,9 +7,9 @@ export const funds: Said = {
   environment: "Which kind of venue it is.",
   "Deposit.status":
     "`bound`, then `submitted` or `submitted_unknown` while a step is on its way, and `ledger_confirmed`, `rejected` or `expired`.",
-  "DepositConfirmed.status": "`approval_required`, or where the transfer stands.",
-  "WithdrawalConfirmed.status": "`approval_required`, or where the transfer stands.",
-  "PartyChangeConfirmed.status": "`approval_required`, or where the transfer stands.",
+  ...ofEach(["DepositConfirmed", "WithdrawalConfirmed", "PartyChangeConfirmed"], {
+    status: "`approval_required`, or where the transfer stands."
+  }),
   depositId: "The deposit, `dep_...`.",
   withdrawalId: "The withdrawal, `wdr_...`.",
   partyChangeId: "The change of party, `pch_...`.",
@@ -18,10 +18,8 @@ export const funds: Said = {
   deposit: "The deposit as it stands.",
   withdrawal: "The withdrawal as it stands.",
   partyChange: "The change as it stands.",
-  "Deposit.amountAtoms": "What is deposited, in money atoms, 10^-6 USDC each.",
-  "Withdrawal.amountAtoms": "What is withdrawn, in money atoms, 10^-6 USDC each.",
-  "DepositBody.amountAtoms": "What is deposited, in money atoms, 10^-6 USDC each.",
-  "WithdrawalBody.amountAtoms": "What is withdrawn, in money atoms, 10^-6 USDC each.",
+  ...ofEach(["Deposit", "DepositBody"], { amountAtoms: "What is deposited, in money atoms, 10^-6 USDC each." }),
+  ...ofEach(["Withdrawal", "WithdrawalBody"], { amountAtoms: "What is withdrawn, in money atoms, 10^-6 USDC each." }),
   amountAtoms: "The amount, in money atoms, 10^-6 USDC each.",
   "LedgerEntry.amountAtoms": "What the balance grew by, negative where it shrank, in money atoms, 10^-6 USDC each.",
   "FundMovement.amountAtoms": "What the fund's collateral grew by, negative where it shrank, in money atoms, 10^-6 USDC each.",

@@ -1,13 +1,12 @@
 /** Members of passkeys, sessions, keys, agents and tickets. Names that are WebAuthn's have its meaning. */
-import type { Said } from "./Said.js"
+import { ofEach, type Said } from "./Said.js"
 
 export const identity: Said = {
   challengeIdentifier: "Which challenge it is about: sent back with the answer.",
   challenge: "What the passkey signs, base64url.",
-  "DepositConfirmed.challenge": "What the owner has to approve; there with `approval_required`.",
-  "WithdrawalConfirmed.challenge": "What the owner has to approve; there with `approval_required`.",
-  "PartyChangeConfirmed.challenge": "What the owner has to approve; there with `approval_required`.",
-  "LedgerPartyPasskeys.challenge": "What the owner has to approve; there with `approval_required`.",
+  ...ofEach(["DepositConfirmed", "WithdrawalConfirmed", "PartyChangeConfirmed", "LedgerPartyPasskeys"], {
+    challenge: "What the owner has to approve; there with `approval_required`."
+  }),
   credential: "What the browser made: `RegistrationResponseJSON` or `AuthenticationResponseJSON` of WebAuthn.",
   assertion: "A fresh answer by one of the account's passkeys, to a challenge for this very purpose.",
   "PasskeyRegistrationOptionsBody.authentication": "A fresh answer by one of the account's passkeys, to a challenge for this very purpose.",

@@ -6,6 +6,10 @@ export type Unit = "price" | "size" | "money"
 /** By member name; where a name has several meanings, by the name of the containing type and its own: `Order.status`. */
 export type Said = Readonly<Record<string, string | readonly [Unit, string]>>
 
+/** The members that each of some types has, described alike. */
+export const ofEach = (types: ReadonlyArray<string>, said: Said): Said =>
+  Object.fromEntries(types.flatMap((type) => Object.entries(said).map(([name, description]) => [`${type}.${name}`, description])))
+
 const units: Readonly<Record<Unit, { readonly decimal: string; readonly atoms: string }>> = {
   price: { decimal: "USDC for one unit of the underlying", atoms: "price atoms, 10^-`priceScale` USDC each" },
   size: { decimal: "units of the underlying", atoms: "size atoms, 10^-`quantityScale` of the underlying each" },

@@ -1,5 +1,5 @@
 /** Members of orders, fills, positions and balances. */
-import type { Said } from "./Said.js"
+import { ofEach, type Said } from "./Said.js"
 
 export const trading: Said = {
   accountId: "The account, `acc_...`.",
@@ -20,27 +20,23 @@ export const trading: Said = {
   orderType: "`limit`, or `market`: immediate, at the best prices inside the band.",
   timeInForce: "`GTC`: rests until it is cancelled; `IOC`: what does not trade at once is cancelled.",
   price: ["price", "The limit; of a market order the worst price it takes."],
-  "AccountFill.price": ["price", "What it traded at: the resting order's price."],
-  "MarketTrade.price": ["price", "What it traded at: the resting order's price."],
+  ...ofEach(["AccountFill", "MarketTrade"], { price: ["price", "What it traded at: the resting order's price."] }),
   "BookLevel.price": ["price", "The level's price."],
   "LiquidationStep.price": ["price", "The bankruptcy price, or what it was closed at; a takeover's or a deleveraging's may be below zero."],
   "AccountLiquidationStep.price": [
     "price",
     "The bankruptcy price, or what it was closed at; a takeover's or a deleveraging's may be below zero."
   ],
-  "IndexPriceBody.price": "The index price, in USDC for one unit of the underlying.",
-  "prices.price": "The index price, in USDC for one unit of the underlying.",
+  ...ofEach(["IndexPriceBody", "prices"], { price: "The index price, in USDC for one unit of the underlying." }),
   quantity: ["size", "The size of the order, all of it."],
   "AmendOrderBody.quantity": ["size", "The new total; at or under what is filled already it cancels the rest."],
-  "Position.quantity": ["size", "The size of the position, without a sign."],
-  "FundPosition.quantity": ["size", "The size of the position, without a sign."],
+  ...ofEach(["Position", "FundPosition"], { quantity: ["size", "The size of the position, without a sign."] }),
   "FundingPayment.quantity": ["size", "The size of the position that it was paid for."],
-  "LiquidationStep.quantity": ["size", "What was ordered or left over; of what was handed on, what passed."],
-  "AccountLiquidationStep.quantity": ["size", "What was ordered or left over; of what was handed on, what passed."],
-  "TriggerPair.quantity": ["size", "What it would close."],
-  "AutoCloseResult.quantity": ["size", "What it would close."],
-  "LiquidationStep.equity": ["money", "The account's equity before the step, at mark."],
-  "AccountLiquidationStep.equity": ["money", "The account's equity before the step, at mark."],
+  ...ofEach(["LiquidationStep", "AccountLiquidationStep"], {
+    quantity: ["size", "What was ordered or left over; of what was handed on, what passed."],
+    equity: ["money", "The account's equity before the step, at mark."]
+  }),
+  ...ofEach(["TriggerPair", "AutoCloseResult"], { quantity: ["size", "What it would close."] }),
   filledQuantity: ["size", "What of it was filled."],
   remainingQuantity: ["size", "What of it may still be filled."],
   canceledQuantity: ["size", "What of it was cancelled."],
