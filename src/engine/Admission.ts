@@ -11,7 +11,6 @@ import type { Declaration, Share } from "../operations/Operation.js"
 import { type Command, isFenceable, of, type Outcome, outcomesOf, refuse } from "../operations/Operations.js"
 import type { ShownTicket } from "./identity/Tickets.js"
 import { admitBy } from "./Deciders.js"
-import { marketsRefusing } from "./orders/Deciding.js"
 import { isKeyFenced } from "./orders/Fences.js"
 import { readCancels, readPlacement } from "./orders/ReadAhead.js"
 import { roomBeyondPart } from "./orders/Reducing.js"
@@ -39,11 +38,9 @@ export const admit = (state: State, command: Command, atEpochMs: number, shown?:
   if (found === "conflict") return refuse(Refusal.idempotencyConflict, state.sequence, atEpochMs)
   if (found !== undefined) return found
   if (state.halted && declaration.underHalt === "refused") return refuse(Refusal.engineHalted, state.sequence, atEpochMs)
-  const refusal = admitBy(state, command, atEpochMs)
-  if (refusal !== Refusal.none) {
-    const markets = command.kind === "PlaceOrders" ? marketsRefusing(state, command, refusal, atEpochMs) : undefined
-    return { ...refuse(refusal, state.sequence, atEpochMs), ...(markets === undefined ? undefined : { markets }) }
-  }
+  const admitted = admitBy(state, command, atEpochMs)
+  if (typeof admitted === "object") return { ...refuse(admitted.refusal, state.sequence, atEpochMs), markets: admitted.markets }
+  if (admitted !== Refusal.none) return refuse(admitted, state.sequence, atEpochMs)
   const roomless = refusesKey(state, command, declaration, atEpochMs)
   if (state.capacity.reached !== undefined && command.idempotencyKey !== "") {
     markRoom(state, state.capacity.reached, declaration.share(command as never), roomless)
@@ -96,8 +93,7 @@ const authorityOfKey = ({ apiKeys }: State, command: Command, { permission }: De
 
 const markRoom = ({ capacity, idempotency }: State, reached: Reached, share: Share, roomless: Refusal): void => {
   if (roomless === Refusal.tableFull) reached("the table of keys was full")
-  else if (idempotency.size >= boundOf(capacity.idempotencyKeys, share))
-    reached("a key found room where one is forgotten")
+  else if (idempotency.size >= boundOf(capacity.idempotencyKeys, share)) reached("a key found room where one is forgotten")
   else if (share === "reduction" && idempotency.size >= boundOf(capacity.idempotencyKeys, "placement")) {
     reached("the reserve of keys was needed")
   }

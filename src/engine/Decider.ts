@@ -7,12 +7,18 @@ import type { capabilities, Capability, CommandOfKind, Kind, OutcomeOfKind } fro
 import type { Refused } from "../operations/Outcome.js"
 import type { State } from "./State.js"
 
+/** The refusal of a command of several entries because of some markets, which are named by their indexes, each once. */
+export interface RefusedFor {
+  readonly refusal: Refusal
+  readonly markets: ReadonlyArray<number>
+}
+
 export interface Decider<K extends Kind> {
   /**
    * Refuses the command without a record where the capability's own tables have no room; rules common to all commands are checked
    * elsewhere. Changes nothing. `none` admits it.
    */
-  readonly admit: (state: State, command: CommandOfKind<K>, atEpochMs: number) => Refusal
+  readonly admit: (state: State, command: CommandOfKind<K>, atEpochMs: number) => Refusal | RefusedFor
   /** Decides the command in the current record: one outcome for each entry, in their order. */
   readonly decide: (state: State, command: CommandOfKind<K>) => ReadonlyArray<OutcomeOfKind<K> | Refused>
 }

@@ -2,7 +2,7 @@
 import type { Command, CommandOfKind, EntryOutcome, Kind } from "../operations/Operations.js"
 import type { Refusal } from "../domain/Refusal.js"
 import * as Accounts from "./accounts/Deciding.js"
-import type { Decider } from "./Decider.js"
+import type { Decider, RefusedFor } from "./Decider.js"
 import * as Funds from "./funds/Deciding.js"
 import * as Identity from "./identity/Deciding.js"
 import * as Markets from "./markets/Deciding.js"
@@ -23,7 +23,7 @@ const deciders: { readonly [K in Kind]: Decider<K> } = {
 const deciderOf = <K extends Kind>(command: CommandOfKind<K>): Decider<K> => deciders[command.kind as K] as Decider<K>
 
 /** What the capability refuses without a record, for example because its tables are full. */
-export const admitBy = (state: State, command: Command, atEpochMs: number): Refusal => {
+export const admitBy = (state: State, command: Command, atEpochMs: number): Refusal | RefusedFor => {
   // The two most frequent kinds are called directly, so that the compiler can inline them.
   if (command.kind === "PlaceOrders") return Orders.deciders.PlaceOrders.admit(state, command, atEpochMs)
   if (command.kind === "CancelOrders") return Orders.deciders.CancelOrders.admit(state, command, atEpochMs)

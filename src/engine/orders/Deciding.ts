@@ -67,7 +67,7 @@ const refusesMarket = (state: State, market: number, atEpochMs: number): Refusal
  * The markets, each once, that turn a placement of several entries away, for whichever of the two reasons: whoever leaves out its entries
  * there is taken. Undefined where the refusal is no market's.
  */
-export const marketsRefusing = (
+const marketsRefusing = (
   state: State,
   { entries }: PlaceOrders,
   refusal: Refusal,
@@ -78,17 +78,24 @@ export const marketsRefusing = (
   return refusing.length === 0 ? undefined : [...new Set(refusing)]
 }
 
+/** Refuses a placement without a record, for the first reason that there is. `none` admits it. */
+export const refusesPlacement = (state: State, command: PlaceOrders, atEpochMs: number): Refusal => {
+  if (command.connection !== none && !state.connections.isArmed(command.connection, command.account)) return Refusal.connectionEnded
+  const refusal = refusesOrders(state, command, atEpochMs)
+  if (refusal !== Refusal.none) return refusal
+  for (const { market } of command.entries) {
+    const ofMarket = refusesMarket(state, market, atEpochMs)
+    if (ofMarket !== Refusal.none) return ofMarket
+  }
+  return Refusal.none
+}
+
 export const deciders: Deciders<"orders"> = {
   PlaceOrders: {
     admit: (state, command, atEpochMs) => {
-      if (command.connection !== none && !state.connections.isArmed(command.connection, command.account)) return Refusal.connectionEnded
-      const refusal = refusesOrders(state, command, atEpochMs)
-      if (refusal !== Refusal.none) return refusal
-      for (const { market } of command.entries) {
-        const ofMarket = refusesMarket(state, market, atEpochMs)
-        if (ofMarket !== Refusal.none) return ofMarket
-      }
-      return Refusal.none
+      const refusal = refusesPlacement(state, command, atEpochMs)
+      const markets = refusal === Refusal.none ? undefined : marketsRefusing(state, command, refusal, atEpochMs)
+      return markets === undefined ? refusal : { refusal, markets }
     },
     decide: (state, command) => command.entries.map((_, index) => place(state, command, index))
   },

@@ -28,7 +28,7 @@ import * as Matching from "../Matching.js"
 import { Minutes } from "../Minutes.js"
 import type { MarginView, PreviewView } from "../Reads.js"
 import { State } from "../State.js"
-import { deciders } from "./Deciding.js"
+import { refusesPlacement } from "./Deciding.js"
 import * as Leaving from "./Leaving.js"
 import { place, refusedBefore } from "./Place.js"
 
@@ -76,7 +76,7 @@ interface Reach {
 /** What refuses an entry without regard to the book: the state of the venue, or its names and identities. */
 const refusedUnseen = (state: State, account: number, entry: PlaceEntry, atEpochMs: number): Refused | undefined => {
   if (state.halted) return refused(Refusal.engineHalted, none)
-  const roomless = deciders.PlaceOrders.admit(state, commandOf(account, entry), atEpochMs)
+  const roomless = refusesPlacement(state, commandOf(account, entry), atEpochMs)
   if (roomless !== Refusal.none) return refused(roomless, none)
   const clientHash = entry.clientOrderId === "" ? 0 : state.orders.hashClient(account, entry.clientOrderId)
   return refusedBefore(state, account, entry, ordinal(state.sequence + 1, 0), clientHash, atEpochMs)
