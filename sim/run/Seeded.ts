@@ -83,7 +83,7 @@ export class Seeded {
   /** `engine` stands at the end of a block. */
   constructor(engine: Engine, digest: string) {
     const seed = Effect.runSync(
-      seedBefore({ standingBefore: () => Effect.succeed({ engine, digest, decider: versions }) }, engine.sequence + 1)
+      seedBefore({ standingBefore: () => Effect.succeed({ engine, digest, version: versions }) }, engine.sequence + 1)
     )
     // The engine goes on, and the orders are read from it as they are asked for.
     this.seed = { ...seed, batch: { ...seed.batch, orders: { placed: [...seed.batch.orders.placed], changed: [] } } }

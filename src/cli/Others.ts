@@ -13,8 +13,8 @@ import type { Journal, Unknown, Unreadable } from "../journal/Journal.js"
 import * as LastStep from "../journal/LastStep.js"
 import * as SnapshotStores from "../journal/SnapshotStore.js"
 import { SnapshotStore, type Stored } from "../journal/SnapshotStore.js"
-import { type Decider, decidedBy } from "../operations/Versions.js"
-import * as Deciders from "../sequencer/Decider.js"
+import { decidedBy, type DecidingVersion } from "../operations/Versions.js"
+import * as Deciding from "../sequencer/DecidingVersion.js"
 import { type CapacityTooSmall, engineOf, StepMissing, takenOverAt } from "../sequencer/Recovery.js"
 import { stepLost } from "../sequencer/StepLost.js"
 import { versions } from "../sequencer/Versions.js"
@@ -29,14 +29,14 @@ export interface Others {
   readonly isAll: boolean
 }
 
-const othersOf = (lastSequence: number, decider: Decider, isAll: boolean): Others => ({
+const othersOf = (lastSequence: number, version: DecidingVersion, isAll: boolean): Others => ({
   lastSequence,
-  text: decidedBy(lastSequence, decider),
+  text: decidedBy(lastSequence, version),
   isAll
 })
 
-const deciderOf = (stored: Stored, capacity: Capacity): Effect.Effect<Decider, CapacityTooSmall> =>
-  Effect.map(engineOf(stored, capacity), Deciders.deciderOf)
+const versionOf = (stored: Stored, capacity: Capacity): Effect.Effect<DecidingVersion, CapacityTooSmall> =>
+  Effect.map(engineOf(stored, capacity), Deciding.versionOf)
 
 type Snapshots = Context.Tag.Service<typeof SnapshotStore>
 type Read = Pick<Context.Tag.Service<typeof Journal>, "opened" | "replay" | "links">
@@ -45,7 +45,7 @@ type Read = Pick<Context.Tag.Service<typeof Journal>, "opened" | "replay" | "lin
  * The version that a start record announces for what follows; undefined where the record is not a start, or its format is older than this
  * program reads.
  */
-const startedAt = (journal: Read, sequence: number): Effect.Effect<Decider | undefined, Unreadable | Unknown> =>
+const startedAt = (journal: Read, sequence: number): Effect.Effect<DecidingVersion | undefined, Unreadable | Unknown> =>
   journal.replay(sequence).pipe(
     Stream.take(1),
     Stream.runHead,
@@ -60,15 +60,15 @@ const startedAt = (journal: Read, sequence: number): Effect.Effect<Decider | und
  * The whole journal from a sequence on as another version's; undefined where there is a snapshot of a state that this version reached.
  * Where this version has taken over and the state with which it did is not kept, that is missing, and no other version is to be started.
  */
-const allOf = (journal: Read, fromSequence: number, decider: Decider, latest: Stored | undefined, capacity: Capacity) =>
+const allOf = (journal: Read, fromSequence: number, version: DecidingVersion, latest: Stored | undefined, capacity: Capacity) =>
   Effect.gen(function*() {
     const isOurs = latest !== undefined && Snapshot.isKnown(latest.schema)
-      && (yield* deciderOf(latest, capacity)).rules === versions.rules
+      && (yield* versionOf(latest, capacity)).rules === versions.rules
     if (isOurs) return undefined
     const takenOver = yield* takenOverAt(journal, fromSequence, versions)
-    const all = othersOf(journal.opened.nextSequence - 1, decider, true)
+    const all = othersOf(journal.opened.nextSequence - 1, version, true)
     if (takenOver === undefined) return all
-    const { program, rules } = decider
+    const { program, rules } = version
     return { ...all, text: new StepMissing({ fromSequence, takenOverAt: takenOver, program, rules }).message }
   })
 
@@ -90,7 +90,7 @@ export const at = (
       return opened === undefined || opened.rules === versions.rules ? undefined : yield* allOf(journal, 1, opened, yield* latest, capacity)
     }
     if (typeof step === "string" || !Snapshot.isKnown(step.schema)) return undefined
-    const before = yield* deciderOf(step, capacity)
+    const before = yield* versionOf(step, capacity)
     if (before.rules === versions.rules) return undefined
     const behind = yield* startedAt(journal, step.sequence + 1)
     const stepped = othersOf(step.sequence, before, false)

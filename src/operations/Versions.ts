@@ -18,8 +18,8 @@ export interface Versions {
 }
 
 /** The version that decided records. */
-export type Decider = Pick<Versions, "program" | "rules">
+export type DecidingVersion = Pick<Versions, "program" | "rules">
 
 /** Says which version decided what this one does not decide again. */
-export const decidedBy = (lastSequence: number, { program, rules }: Decider): string =>
+export const decidedBy = (lastSequence: number, { program, rules }: DecidingVersion): string =>
   `the records up to ${lastSequence} were decided by version ${program} (rules ${rules}), which alone runs them`

@@ -554,7 +554,7 @@ class Follower {
       const step = yield* stepSequence
       if (typeof begun === "string" || begun.sequence > 0 || step === undefined) return
       const seed = yield* seedBefore(feed, step)
-      yield* Effect.logWarning(`the histories begin where this version took over: ${decidedBy(seed.place.sequence, seed.decider)}`)
+      yield* Effect.logWarning(`the histories begin where this version took over: ${decidedBy(seed.place.sequence, seed.version)}`)
       yield* Tables.write(sql, begun, seed.batch, seed.place, false)
     })
   }

@@ -7,7 +7,7 @@
 import * as Effect from "effect/Effect"
 import * as Ids from "../domain/Ids.js"
 import { anyMarket } from "../domain/None.js"
-import type { Decider } from "../operations/Versions.js"
+import type { DecidingVersion } from "../operations/Versions.js"
 import type { Before, Feed, ReadError } from "../sequencer/Feed.js"
 import type { Episode } from "./Episodes.js"
 import type { FillRow } from "./Fills.js"
@@ -21,7 +21,7 @@ interface Seed {
   readonly batch: Batch & { readonly beginning: Beginning }
   readonly place: Place
   /** The version that decided what was before. */
-  readonly decider: Decider
+  readonly version: DecidingVersion
 }
 
 /** The state from which a projection continues after a seed. */
@@ -69,7 +69,7 @@ const moneyOf = ({ state: { balances, fundingPayments } }: Engine, accounts: Rea
   payments: placed(fundingPayments.since(0, Number.MAX_SAFE_INTEGER).toReversed())
 })
 
-const seedOf = ({ decider, digest, engine }: Before): Seed => {
+const seedOf = ({ digest, engine, version }: Before): Seed => {
   const accounts = Array.from({ length: engine.occupancy.accounts }, (_, account) => account)
   const scales = Array.from({ length: engine.marketCount }, (_, market) => {
     const { parameters: { priceScale, quantityScale } } = engine.market(market)
@@ -128,6 +128,6 @@ const seedOf = ({ decider, digest, engine }: Before): Seed => {
       }
     },
     place: { sequence: engine.sequence, atEpochMs: engine.state.atEpochMs, digest },
-    decider
+    version
   }
 }

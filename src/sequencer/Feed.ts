@@ -27,8 +27,8 @@ import { digestAt } from "../journal/Reading.js"
 import type { Record } from "../journal/Record.js"
 import { keptBefore, type SnapshotStore } from "../journal/SnapshotStore.js"
 import type { Outcome } from "../operations/Operations.js"
-import type { Decider } from "../operations/Versions.js"
-import { deciderOf } from "./Decider.js"
+import type { DecidingVersion } from "../operations/Versions.js"
+import { versionOf } from "./DecidingVersion.js"
 import { type CapacityTooSmall, type Diverged, divergence, engineBefore, runBlock, runRecord, withinRoom } from "./Recovery.js"
 
 export type { DecodedEvent }
@@ -60,7 +60,7 @@ export interface Standing extends Committed {
 export interface Before {
   readonly engine: Engine
   readonly digest: string
-  readonly decider: Decider
+  readonly version: DecidingVersion
 }
 
 /** Called with an engine at its last record, whose events begin at `from` in its log. */
@@ -428,7 +428,7 @@ const standingBefore = (source: Source, sequence: number): Effect.Effect<Before,
     assert(engine.sequence === sequence - 1, "the record begins its block")
     const digest = yield* digestAt(journal.links, engine.sequence)
     assert(digest !== undefined && digest !== "", "what was run is durable, and ends a block")
-    return { engine, digest, decider: deciderOf(engine) }
+    return { engine, digest, version: versionOf(engine) }
   })
 
 /** Reads blocks one by one from a sequence on. */

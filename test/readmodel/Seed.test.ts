@@ -43,7 +43,7 @@ const committed = (driver: Driver, given: AnyGiven): Committed => {
 const episodesFrom = async (driver: Driver, goOn: (record: (given: AnyGiven) => void) => void) => {
   const { engine } = driver
   const seed = await Effect.runPromise(
-    seedBefore({ standingBefore: () => Effect.succeed({ engine, digest: "cc", decider: versions }) }, engine.sequence + 1)
+    seedBefore({ standingBefore: () => Effect.succeed({ engine, digest: "cc", version: versions }) }, engine.sequence + 1)
   )
   expect(seed.place).toEqual({ sequence: engine.sequence, atEpochMs: engine.state.atEpochMs, digest: "cc" })
   const projection = new Projection({ ...nothingKept, ...keptOf(seed) })
@@ -99,7 +99,7 @@ test("orders, fills, money and flags that were remembered at the step are in the
   const fund = engine.findAccount(Ids.insuranceFundId)
 
   const { batch } = await Effect.runPromise(
-    seedBefore({ standingBefore: () => Effect.succeed({ engine, digest: "cc", decider: versions }) }, engine.sequence + 1)
+    seedBefore({ standingBefore: () => Effect.succeed({ engine, digest: "cc", version: versions }) }, engine.sequence + 1)
   )
   const all = whole.take()
   const inOrder = (rows: Iterable<object>) => [...rows].map((row) => JSON.stringify(Object.entries(row).sort())).sort()
