@@ -373,7 +373,8 @@ const saidOf = ({ dataDir }: VenueConfig, markets: ReadonlyArray<Bootstrap.Liste
 }
 
 /** The kernel gives the first process of a container no signal that it does not handle, not even SIGKILL of its own. */
-const firstOfContainer = "this is the first process of its container (PID 1), which cannot kill itself: where an operation of the disk never "
+const firstOfContainer =
+  "this is the first process of its container (PID 1), which cannot kill itself: where an operation of the disk never "
   + "returns, it stays, and nothing starts it again. Run the container with an init (docker run --init)"
 
 /** Starts the venue, and runs until it is stopped. */

@@ -46,7 +46,7 @@ export const firstSequence = (journal: Reading, { names }: Store): Effect.Effect
   Effect.flatMap(names, ({ steps }) => Effect.map(firstOf(journal, steps), (found) => found === undefined ? undefined : found + 1))
 
 /** The state before the last step; undefined where there is none, or the reason where it cannot be trusted. */
-export const load = (journal: Reading, store: Store): Effect.Effect<Stored | string | undefined, Unreadable | Unknown | DiskError> =>
+const load = (journal: Reading, store: Store): Effect.Effect<Stored | string | undefined, Unreadable | Unknown | DiskError> =>
   Effect.gen(function*() {
     const { steps } = yield* store.names
     const sequence = yield* firstOf(journal, steps.toReversed())

@@ -29,7 +29,7 @@ export interface Chain {
 }
 
 /** The chain before the first block. */
-export const genesis: Chain = { nextSequence: 1, epoch: 0, atEpochMs: 0, digest: Block.genesisDigest }
+const genesis: Chain = { nextSequence: 1, epoch: 0, atEpochMs: 0, digest: Block.genesisDigest }
 
 /** The chain at the beginning of a segment, from its header alone. */
 export const chainBefore = (header: Segment.Header): Chain => ({

@@ -176,8 +176,8 @@ const keepStep = (
   )
 
 /**
- * Removes what versions left behind that ended before they made their step, once the journal has gone on without it. It does no harm where it
- * cannot be removed, unless somebody else has the directory by now.
+ * Removes what versions left behind that ended before they made their step, once the journal has gone on without it. It does no harm
+ * where it cannot be removed, unless somebody else has the directory by now.
  */
 const withoutAbandoned = (
   journal: Context.Tag.Service<typeof Journal>,
@@ -440,12 +440,8 @@ const make = Effect.fnUntraced(function*<E>(options: Options, accept: Accept<E>)
   yield* withoutAbandoned(journal, snapshots, steps)
   if (step !== undefined) yield* keepStep(snapshots, engine.state, journal.opened.digest)
   let failed: Sequencer.Failure | undefined
-  const snapshotting = SnapshotTaker.make(snapshots, {
-    state: engine.state,
-    from: fromSequence,
-    every: host === undefined ? options.snapshotEveryRecords : 0,
-    runtime
-  })
+  const every = host === undefined ? options.snapshotEveryRecords : 0
+  const snapshotting = SnapshotTaker.make(snapshots, { state: engine.state, from: fromSequence, every, runtime })
   const recent = new Recent.Recent({ ...Recent.defaultBounds, ...options.feed }, engine.sequence)
   const head = headOf(recent)
   const listeners = new Listeners()

@@ -118,17 +118,21 @@ const mayContain = spawnSync(contained[0]!, [...contained.slice(1), "true"]).sta
 const startedBy = (pid: number): number => Number(fs.readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8"))
 
 // The kernel gives it no SIGKILL of its own, so it is there until the disk answers, and a supervisor learns by its code that it failed.
-test.skipIf(!hasLibrary || !mayContain)("the first process of a container says that it cannot kill itself, and ends with its code when it can", {
-  concurrent: true
-}, async () => {
-  const frozen = path.join(directory, "frozen-first")
-  const settings = { LD_PRELOAD: library!, FROZEN: frozen, FROZEN_STEP: "write" }
-  const venue = await VenueProcess.start(path.join(directory, "first"), settings, { through: contained })
-  expect(venue.output).toContain("this is the first process of its container (PID 1), which cannot kill itself")
-  fs.writeFileSync(frozen, "")
-  await until(async () => (await fetch(`http://127.0.0.1:${venue.port}/readyz`)).status === 503, 120_000)
-  process.kill(startedBy(venue.child.pid!), "SIGTERM")
-  await until(() => Promise.resolve(venue.output.includes("killed, where the exit code would have been 1")), 120_000)
-  fs.rmSync(frozen)
-  expect(await within(60_000, venue.exited)).toBe(1)
-})
+test.skipIf(!hasLibrary || !mayContain)(
+  "the first process of a container says that it cannot kill itself, and ends with its code when it can",
+  {
+    concurrent: true
+  },
+  async () => {
+    const frozen = path.join(directory, "frozen-first")
+    const settings = { LD_PRELOAD: library!, FROZEN: frozen, FROZEN_STEP: "write" }
+    const venue = await VenueProcess.start(path.join(directory, "first"), settings, { through: contained })
+    expect(venue.output).toContain("this is the first process of its container (PID 1), which cannot kill itself")
+    fs.writeFileSync(frozen, "")
+    await until(async () => (await fetch(`http://127.0.0.1:${venue.port}/readyz`)).status === 503, 120_000)
+    process.kill(startedBy(venue.child.pid!), "SIGTERM")
+    await until(() => Promise.resolve(venue.output.includes("killed, where the exit code would have been 1")), 120_000)
+    fs.rmSync(frozen)
+    expect(await within(60_000, venue.exited)).toBe(1)
+  }
+)

@@ -14,7 +14,8 @@ import { append, commandOf, generator, outcome, session } from "./Harness.js"
 
 const before = versions.rules - 1
 
-const start = (rules: number, stateAfter: string) => complete({ kind: "StartVenue", ...versions, rules, stateBefore: stateAfter, stateAfter })
+const start = (rules: number, stateAfter: string) =>
+  complete({ kind: "StartVenue", ...versions, rules, stateBefore: stateAfter, stateAfter })
 
 /**
  * A journal whose records are: opened under the rules before the last two, 3 the step to those before, 5 a start of theirs, 7 the step to the
