@@ -102,7 +102,7 @@ export const at = (
 const isToBeTakenOver = (stored: Stored | string, capacity: Capacity): Effect.Effect<boolean, CapacityTooSmall> =>
   typeof stored === "string" || !Snapshot.isKnown(stored.schema)
     ? Effect.succeed(false)
-    : Effect.map(deciderOf(stored, capacity), ({ rules }) => rules !== versions.rules)
+    : Effect.map(versionOf(stored, capacity), ({ rules }) => rules !== versions.rules)
 
 /**
  * The state before the last step, or the reason where it cannot be trusted: also where this version has saved it and not made the step yet.
