@@ -174,13 +174,13 @@ const applicationOf = (
   options: Options,
   state: Reads,
   submit: Context.Tag.Service<Submit>["submit"],
-  whenDurable: (callback: () => void) => void,
+  barrier: Context.Tag.Service<typeof Barrier>,
   readiness: FakeVenue["readiness"]
 ): Application => {
   const layer = Layer.mergeAll(
     Layer.succeed(EngineReads, state),
     Layer.succeed(Submit, { submit }),
-    Layer.succeed(Barrier, { whenDurable: (_sequence, callback) => whenDurable(callback), durableSequence: () => state.sequence }),
+    Layer.succeed(Barrier, barrier),
     NodePasskeyVerifier.layer,
     WorkloadIdentity.layerNone,
     Layer.succeed(KeyUses.KeyUses, KeyUses.make(state, { submit })),
@@ -249,7 +249,10 @@ export const make = (options: Options = {}): FakeVenue => {
 
   const readiness = Readiness.make()
   readiness.set("ready")
-  const application = applicationOf(options, engine, submit, settle, readiness)
+  const application = applicationOf(options, engine, submit, {
+    whenDurable: (_sequence, callback) => settle(callback),
+    durableSequence: () => engine.sequence - (fake.hold ? 1 : 0)
+  }, readiness)
   const fake: FakeVenue = {
     state: engine,
     commands: [],

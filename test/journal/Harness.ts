@@ -154,7 +154,17 @@ export class CrashingDisk {
     }
     const writes = call.operation === "writeAt" || call.operation === "dataSync"
     if (!writes || this.hangProbability === 0 || this.random() >= this.hangProbability) return undefined
-    setTimeout(this.crashNow, 0)
+    inTurns(hangTurns, this.crashNow)
     return "hang"
   }
+}
+
+/**
+ * Turns of the event loop that a process whose disk hangs goes on for. They are counted, since a timer would end the same process earlier
+ * or later.
+ */
+const hangTurns = 20
+
+const inTurns = (turns: number, act: () => void): void => {
+  setImmediate(() => turns === 1 ? act() : inTurns(turns - 1, act))
 }
