@@ -7,7 +7,7 @@ import { Refusal } from "../../src/domain/Refusal.js"
 import { Engine } from "../../src/engine/Engine.js"
 import { decode, type EventLog } from "../../src/engine/EventLog.js"
 import * as Invariants from "../../src/engine/Invariants.js"
-import { mostInLine, owed, perInterval, runningRate8hE9, settledAtOnce } from "../../src/engine/markets/Funding.js"
+import { mostInLine, nextEndEpochMs, owed, perInterval, runningRate8hE9, settledAtOnce } from "../../src/engine/markets/Funding.js"
 import { MarketState } from "../../src/engine/Markets.js"
 import * as Snapshot from "../../src/engine/Snapshot.js"
 import { Driver, parameters, patient } from "./drive.js"
@@ -45,6 +45,11 @@ describe("the rate", () => {
     expect(runningRate8hE9(of)).toBe(8_000)
     expect([perInterval(100_000, 3_600_000), perInterval(-100_001, 3_600_000), perInterval(3, 3_600_000)]).toEqual([12_500, -12_500, 0])
   })
+})
+
+test("at the very end of an interval funding is told to be paid next at the end of the one after it", () => {
+  const of = market({ fundingIntervalMs: 3_600_000 })
+  expect([0, 1, 3_599_999, 3_600_000, 3_600_001].map((atEpochMs) => nextEndEpochMs(of, atEpochMs) / 3_600_000)).toEqual([1, 1, 1, 2, 2])
 })
 
 describe("a payment", () => {
