@@ -8,7 +8,7 @@
  * is no room for another connection.
  */
 import * as Connections from "../../src/edge/http/Connections.js"
-import { Head, headersOf, isSound } from "../../src/edge/http/Head.js"
+import { Head, headersOf, headersOfSender, isSound } from "../../src/edge/http/Head.js"
 import { type Answerable, Exchange, type Framed, Lane, type Wire } from "../../src/edge/http/Lane.js"
 import type { Application, Misframed, Reply, Request, Response, Serving } from "../../src/edge/http/Listener.js"
 import { bodyLimit } from "../../src/edge/http/Requests.js"
@@ -390,8 +390,7 @@ class Line implements Wire {
       dispatch: (exchange, reply) => this.dispatch(exchange, reply),
       misframed: (reason, target, head) => {
         this.tell({ is: "misframed", address })
-        const headers = { origin: head?.origin, "x-forwarded-for": head?.forwardedFor }
-        return ground.application.misframed(reason, target, { headers, remoteAddress: address })
+        return ground.application.misframed(reason, target, { headers: headersOfSender(head), remoteAddress: address })
       },
       write: (exchange, response, isLast, taken) => this.write(exchange, { response, isLast, taken }),
       writeLast: (response) => this.writeLast(response),

@@ -266,6 +266,7 @@ export const makeApplication: Effect.Effect<Streaming, never, Needs> = Effect.ge
     rateLimits: RateLimits.make(settings.rateLimits, settings.environment),
     openings: new RateLimits.Openings(settings.rateLimits, settings.environment),
     trustedProxies: settings.trustedProxies,
+    knownPages: new Set([...settings.corsOrigins, settings.site.publicOrigin]),
     identity: yield* identity(settings),
     funds,
     histories,

@@ -1,7 +1,8 @@
 /**
  * Request limits: windows of a fixed length that begin with the first request of a subject and do not roll. Each class of subjects has
  * a table of its own: API keys, owners' sessions, remote addresses without a credential, remote addresses that sign in, the keys of
- * realtime tickets that are rotated or ended, and remote addresses that read the metrics. Counts live as long as the process.
+ * realtime tickets that are rotated or ended, remote addresses that read the metrics, those that open streams, and those whose browsers
+ * ask for pages of other sites. Counts live as long as the process.
  *
  * Memory is bounded. A class has a fixed number of windows; while all of them are running, new subjects share common windows by a hash
  * of their network. A shared window has the limit of a single one, so no subject is ever allowed more than its limit; it may be refused
@@ -14,7 +15,7 @@ import { type Environment, isPublic } from "../domain/Environment.js"
 import { networkOf } from "../domain/FairPlaces.js"
 
 /** The classes of limited subjects. */
-export const classes = ["key", "session", "public", "sign_in", "ticket", "metrics"] as const
+export const classes = ["key", "session", "public", "sign_in", "ticket", "metrics", "stream", "cross_site"] as const
 export type Class = (typeof classes)[number]
 
 /** The name of a subject: an API key's index in the engine's table, the digest of a session, or a remote address. */
@@ -23,7 +24,7 @@ export type Subject = number | string
 export interface Options {
   /** Requests of one API key, or of one owner's session, in a window. Cancels have further ones for themselves: `cancelsBeyond`. */
   readonly perKey: number
-  /** Requests of one remote address without a credential, or with one that was refused. */
+  /** Requests of one remote address without a credential, or with one that was refused; and streams that it opens. */
   readonly perAddress: number
   /** Attempts of one remote address to sign in or to connect an agent. */
   readonly signInsPerAddress: number
@@ -53,6 +54,13 @@ const ticketsPerKey = 60
  * everybody else from having the one thread send text that is larger than any other answer.
  */
 const metricsPerAddress = 120
+
+/**
+ * What part of an address's limit its browsers have for what pages of other sites have them ask. Any page may have them ask, also where it
+ * may read no answer, and would otherwise use up what the address's own clients may do. They need little, since what they are for is a
+ * link to the venue; and it is added to what somebody who is no browser may ask, by saying that he is one.
+ */
+const partOfCrossSite = 4
 
 /** The most requests of a key in a window, cancels included, that a staging or production venue lets in. */
 export const mostPerKey = 6_000
@@ -287,7 +295,9 @@ export const make = ({ perAddress, perKey, signInsPerAddress, windowMs }: Option
     public: new Windows(perAddress, windowMs),
     sign_in: new Windows(signInsPerAddress, windowMs),
     ticket: new Windows(Math.min(perKey, ticketsPerKey), windowMs),
-    metrics: new Windows(metricsPerAddress, windowMs)
+    metrics: new Windows(metricsPerAddress, windowMs),
+    stream: new Windows(perAddress, windowMs),
+    cross_site: new Windows(Math.ceil(perAddress / partOfCrossSite), windowMs)
   }
 }
 

@@ -285,6 +285,68 @@ describe("what meets no route", () => {
   })
 })
 
+describe("pages of other sites", () => {
+  const listed = "https://listed.example"
+  const evil = "https://evil.example"
+  const marked = { "sec-fetch-site": "cross-site" }
+  const venue = () => venueOf(100, 8, { corsOrigins: [listed], rateLimits: { perAddress: 8, signInsPerAddress: 2 } })
+  const opened = (fake: Fake.FakeVenue, headers: Readonly<Record<string, string>> = {}): number => {
+    const opening = fake.application.open!({ target: "/streams/v1/ws", headers, remoteAddress: "127.0.0.1" })
+    return "refused" in opening ? opening.refused.status : 101
+  }
+
+  test("that have a browser send requests take nothing from what its address may do, whatever they ask", async () => {
+    const { clock, fake } = venue()
+    const asks = [time, { target: "/nowhere" }, { target: "/v2/balance" }, { target: "/metrics" }]
+    const page = asks.map((ask) => () => fake.ask({ ...ask, headers: marked }))
+    // A page has a quarter of an address's limit, in the same window for all that it asks.
+    expect(await statuses(page)).toEqual([200, 404, 429, 429])
+    expect(told(await page[0]!())).toEqual(["2", "0", "60", "60"])
+    const misframed = fake.application.misframed("malformed", "/", { headers: marked, remoteAddress: "127.0.0.1" })
+    expect(told(misframed)).toEqual(["2", "0", "60", "60"])
+    expect(told(await fake.ask({ target: "/healthz", headers: marked }))).toEqual(["2", "0", "60", undefined])
+    expect(told(await fake.ask(time))).toEqual(["8", "7", "60", undefined])
+    expect(told(await fake.ask({ target: "/metrics" }))).toEqual(["120", "119", "60", undefined])
+    expect((await fake.ask({ ...time, headers: marked, remoteAddress: "192.0.2.7" })).status).toBe(200)
+    clock.atEpochMs += 60_000
+    expect((await page[0]!()).status).toBe(200)
+  })
+
+  test("that are listed, and the venue's own, count like any client", async () => {
+    const { fake } = venue()
+    const rest = async (headers: Readonly<Record<string, string>>) => told(await fake.ask({ ...time, headers })).slice(0, 2)
+    expect(await rest({ ...marked, origin: listed })).toEqual(["8", "7"])
+    expect(await rest({ "sec-fetch-site": "same-origin" })).toEqual(["8", "6"])
+    expect(await rest({ "sec-fetch-site": "none" })).toEqual(["8", "5"])
+    // An origin alone says nothing: who is no browser would have a second limit for a word.
+    expect(await rest({ origin: evil })).toEqual(["8", "4"])
+    expect(await rest({ ...marked, origin: evil })).toEqual(["2", "1"])
+  })
+
+  test("keep nobody at their visitor's address from opening a stream, also of a browser that only names their origin", async () => {
+    const { fake } = venue()
+    expect([{ origin: evil }, marked, { origin: "null" }, marked].map((headers) => opened(fake, headers))).toEqual([101, 101, 429, 429])
+    const own = [{}, { origin: listed }, { origin: "http://localhost:8080" }, { origin: evil, "sec-fetch-site": "same-site" }]
+    expect([...own, ...own, {}].map((headers) => opened(fake, headers))).toEqual([101, 101, 101, 101, 101, 101, 101, 101, 429])
+    // Neither took anything from requests, nor do requests from streams.
+    expect(told(await fake.ask(time))).toEqual(["8", "7", "60", undefined])
+  })
+
+  test("are no way to further attempts to sign in for whoever is no browser", async () => {
+    const { fake } = venue()
+    const attempt = (headers: Readonly<Record<string, string>>) => () =>
+      fake.ask({ target: "/v1/auth/passkeys/authentication/options", body: {}, headers })
+    expect(await statuses([attempt(marked), attempt({}), attempt(marked)])).toEqual([200, 200, 429])
+  })
+})
+
+test("streams are opened whatever the address has asked", async () => {
+  const { fake } = venueOf(100, 1)
+  expect(await statuses(times(2, () => fake.ask(time)))).toEqual([200, 429])
+  const opening = fake.application.open!({ target: "/streams/v1/ws", headers: {}, remoteAddress: "127.0.0.1" })
+  expect("accept" in opening).toBe(true)
+})
+
 test("attempts to sign in have a limit of their own, of the address and of all routes that sign in together", async () => {
   const { fake } = venueOf(100, 100, { rateLimits: { signInsPerAddress: 2, perAddress: 100 } })
   const ask = (target: string, body: object) => () => fake.ask({ target, body })

@@ -161,11 +161,11 @@ describe("a network of many addresses", () => {
 
 test("the classes are limited as they are set, owners' sessions as keys are", () => {
   const limits = RateLimits.make({ perKey: 4, perAddress: 3, signInsPerAddress: 2, windowMs: minuteMs }, "development")
-  expect(RateLimits.classes.map((name) => limits[name].cancelsBeyond)).toEqual([4, 4, 0, 0, 0, 0])
+  expect(RateLimits.classes.map((name) => limits[name].cancelsBeyond)).toEqual([4, 4, 0, 0, 0, 0, 0, 0])
   expect(RateLimits.classes.map((name) => [name, limits[name].limit])).toEqual([["key", 4], ["session", 4], ["public", 3], ["sign_in", 2], [
     "ticket",
     4
-  ], ["metrics", 120]])
+  ], ["metrics", 120], ["stream", 3], ["cross_site", 1]])
   expect(RateLimits.defaults).toEqual({ perKey: 600, perAddress: 1_200, signInsPerAddress: 30, windowMs: minuteMs })
 })
 

@@ -17,6 +17,7 @@ import type { Outcome } from "../../operations/Operations.js"
 import type * as Context from "effect/Context"
 import type { Built } from "../console/Assets.js"
 import { clientAddress } from "./ClientAddress.js"
+import type { KnownPages } from "./CrossSite.js"
 import type { Described } from "./Endpoint.js"
 import * as Errors from "./Errors.js"
 import type { Reply, Request, Response } from "./Listener.js"
@@ -40,6 +41,8 @@ export interface Services {
   readonly openings: Openings
   /** Proxies of the venue's own that stand before it. */
   readonly trustedProxies: number
+  /** Origins of pages whose requests count like those of any other client. */
+  readonly knownPages: KnownPages
   readonly identity: Identity
   readonly funds: Context.Tag.Service<Funds>
   readonly histories: Context.Tag.Service<Histories>

@@ -10,6 +10,7 @@ export class Head {
   origin: string | undefined = undefined
   requestMethod: string | undefined = undefined
   forwardedFor: string | undefined = undefined
+  fetchSite: string | undefined = undefined
   hosts = 0
   /** Whether each `Host` header names at most one host: a reader might find two in a value with blanks or commas. */
   namesHost = true
@@ -39,6 +40,7 @@ export class Head {
           break
         case 14:
           if (isNamed(name, "content-length")) this.contentLength = raw[at + 1]!
+          else if (isNamed(name, "sec-fetch-site")) this.fetchSite ??= raw[at + 1]!
           break
         case 15:
           if (isNamed(name, "idempotency-key")) this.idempotencyKey = joined(this.idempotencyKey, raw[at + 1]!)
@@ -59,6 +61,13 @@ export class Head {
   }
 }
 
+/** The headers by which a sender's limit is found, also where it sent no request. */
+export const headersOfSender = (head: Head | undefined): RequestHeaders => ({
+  origin: head?.origin,
+  "sec-fetch-site": head?.fetchSite,
+  "x-forwarded-for": head?.forwardedFor
+})
+
 /** The headers that a route may look at. */
 export const headersOf = (head: Head): RequestHeaders => ({
   authorization: head.authorization,
@@ -67,6 +76,7 @@ export const headersOf = (head: Head): RequestHeaders => ({
   "idempotency-key": head.idempotencyKey,
   origin: head.origin,
   "access-control-request-method": head.requestMethod,
+  "sec-fetch-site": head.fetchSite,
   "x-forwarded-for": head.forwardedFor
 })
 

@@ -2,8 +2,9 @@
  * The caller's standing with the request limits, as the headers of every answer report it. Requests that draw on nothing report the
  * standing of their remote address. A request without a route draws on the address here, since it has no call to be admitted.
  */
-import { type RateLimits, secondsUntil } from "../../identity/RateLimits.js"
+import { type RateLimits, secondsUntil, type Windows } from "../../identity/RateLimits.js"
 import { clientAddress } from "./ClientAddress.js"
+import { isCrossSite, type KnownPages, opensCrossSite } from "./CrossSite.js"
 import * as Errors from "./Errors.js"
 import type { Sender } from "./Listener.js"
 
@@ -11,6 +12,7 @@ import type { Sender } from "./Listener.js"
 export interface Counting {
   readonly rateLimits: RateLimits
   readonly trustedProxies: number
+  readonly knownPages: KnownPages
   readonly now: () => number
 }
 
@@ -23,10 +25,11 @@ export const told = (limit: number, remaining: number, resetSeconds: number): He
   "ratelimit-reset": String(resetSeconds)
 })
 
-/** The standing of a remote address, without counting anything. */
-export const ofAddress = ({ now, rateLimits, trustedProxies }: Counting, sender: Sender): Headers => {
+/** The standing of a remote address, or of other sites' pages there, without counting anything. */
+export const ofAddress = ({ knownPages, now, rateLimits, trustedProxies }: Counting, sender: Sender): Headers => {
   const at = now()
-  const { limit, remaining, resetsAtEpochMs } = rateLimits.public.view(clientAddress(sender, trustedProxies), at)
+  const windows = isCrossSite(sender, knownPages) ? rateLimits.cross_site : rateLimits.public
+  const { limit, remaining, resetsAtEpochMs } = windows.view(clientAddress(sender, trustedProxies), at)
   return told(limit, remaining, secondsUntil(resetsAtEpochMs, at))
 }
 
@@ -36,8 +39,7 @@ interface Drawn {
   readonly refusal: Errors.Failure | undefined
 }
 
-/** Counts a request without a route, or the start of a WebSocket, against its remote address. */
-export const draw = ({ now, rateLimits: { public: windows }, trustedProxies }: Counting, sender: Sender): Drawn => {
+const drawFrom = (windows: Windows, { now, trustedProxies }: Counting, sender: Sender): Drawn => {
   const at = now()
   const mayAct = windows.take(clientAddress(sender, trustedProxies), at)
   const seconds = secondsUntil(windows.resetsAtEpochMs, at)
@@ -45,4 +47,16 @@ export const draw = ({ now, rateLimits: { public: windows }, trustedProxies }: C
     headers: told(windows.limit, windows.remaining, seconds),
     refusal: mayAct ? undefined : Errors.rateLimited(Math.max(1, seconds))
   }
+}
+
+/** Counts a request without a route against its remote address, or against other sites' pages there. */
+export const draw = (counting: Counting, sender: Sender): Drawn => {
+  const { knownPages, rateLimits } = counting
+  return drawFrom(isCrossSite(sender, knownPages) ? rateLimits.cross_site : rateLimits.public, counting, sender)
+}
+
+/** Counts the start of a WebSocket against the streams that its remote address may open, or against other sites' pages there. */
+export const drawOpening = (counting: Counting, sender: Sender): Drawn => {
+  const { knownPages, rateLimits } = counting
+  return drawFrom(opensCrossSite(sender, knownPages) ? rateLimits.cross_site : rateLimits.stream, counting, sender)
 }

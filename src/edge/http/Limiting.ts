@@ -3,6 +3,7 @@ import type { Trader } from "../../engine/Reads.js"
 import { Principal } from "../../operations/Header.js"
 import { secondsUntil, type Subject, type Windows } from "../../identity/RateLimits.js"
 import type { Call } from "./Call.js"
+import { isCrossSite } from "./CrossSite.js"
 import * as Errors from "./Errors.js"
 import * as Requests from "./Requests.js"
 
@@ -23,19 +24,30 @@ export const ofTrader = (call: Call, { credential, principal }: Trader): boolean
   return draw(call, windows, credential, call.endpoint.budget === "cancel" ? windows.cancelsBeyond : 0)
 }
 
+/** The windows of a remote address on which a request draws where it has none of its own: those of other sites' pages, if it is of one. */
+const usualOf = ({ request, services: { knownPages, rateLimits } }: Call): Windows =>
+  isCrossSite(request, knownPages) ? rateLimits.cross_site : rateLimits.public
+
 /**
  * Draws on the limit of the remote address: for a route without credentials, or with refused ones. A body of another type than JSON is no
  * attempt to sign in, whatever the route: every page that somebody has open may have his browser send such requests without asking, and
- * would otherwise keep him, and everybody behind his address, from signing in.
+ * would otherwise keep him, and everybody behind his address, from signing in. One of JSON always is: no browser sends it for a page of
+ * another site, and who is no browser could say that he is one for further attempts.
  */
 export const ofAddress = (call: Call, at?: number): boolean => {
   const { rateLimits } = call.services
-  const windows = call.endpoint.budget === "sign_in" && Requests.isOfJson(call.request) ? rateLimits.sign_in : rateLimits.public
+  const windows = call.endpoint.budget === "sign_in" && Requests.isOfJson(call.request) ? rateLimits.sign_in : usualOf(call)
   return draw(call, windows, call.remoteAddress, 0, at)
 }
 
-/** Draws on how often the remote address may read the metrics. */
-export const ofMetrics = (call: Call): boolean => draw(call, call.services.rateLimits.metrics, call.remoteAddress, 0)
+/**
+ * Draws on how often the remote address may read the metrics; requests of other sites' pages do not, which could otherwise keep a monitor
+ * behind the same address from them.
+ */
+export const ofMetrics = (call: Call): boolean => {
+  const { knownPages, rateLimits } = call.services
+  return draw(call, isCrossSite(call.request, knownPages) ? rateLimits.cross_site : rateLimits.metrics, call.remoteAddress, 0)
+}
 
 /**
  * Draws on the limit of the remote address or, where that is used up, on that of the tickets of the key of the ticket that the request
@@ -44,6 +56,6 @@ export const ofMetrics = (call: Call): boolean => draw(call, call.services.rateL
 export const ofTicket = (call: Call, shownKey: () => number | undefined): boolean => {
   const { now, rateLimits } = call.services
   const at = now()
-  const key = rateLimits.public.isUsedUp(call.remoteAddress, at) ? shownKey() : undefined
+  const key = usualOf(call).isUsedUp(call.remoteAddress, at) ? shownKey() : undefined
   return key === undefined ? ofAddress(call, at) : draw(call, rateLimits.ticket, key, 0, at)
 }

@@ -18,6 +18,8 @@ export interface RequestHeaders {
   readonly "idempotency-key"?: string | undefined
   readonly origin?: string | undefined
   readonly "access-control-request-method"?: string | undefined
+  /** How the page for which a browser sends the request stands to the venue's site; no page can set or leave out this header. */
+  readonly "sec-fetch-site"?: string | undefined
   /** The values of a repeated header are joined by a comma. */
   readonly "x-forwarded-for"?: string | undefined
 }

@@ -13,7 +13,7 @@ import * as Layer from "effect/Layer"
 import * as Runtime from "effect/Runtime"
 import { assert } from "../../domain/Assert.js"
 import { type Connection, Connections, originOf, quarterOf } from "./Connections.js"
-import { Head, headersOf, isSound } from "./Head.js"
+import { Head, headersOf, headersOfSender, isSound } from "./Head.js"
 import * as Lanes from "./Lane.js"
 import { ListenError, Listener } from "./Listener.js"
 import type { Application, Conversation, Misframed, Reply, Response, Sender, Serving } from "./Listener.js"
@@ -207,7 +207,7 @@ const dispatch = (application: Application, lane: Lane, { body, head, request, t
 
 /** The sender of malformed bytes, as far as their head was read. */
 const senderOf = ({ remoteAddress = "" }: Socket, head: Head | undefined): Sender => ({
-  headers: { origin: head?.origin, "x-forwarded-for": head?.forwardedFor },
+  headers: headersOfSender(head),
   remoteAddress
 })
 

@@ -7,7 +7,7 @@ import type { Socket } from "node:net"
 import * as Ws from "ws"
 import { assert } from "../../domain/Assert.js"
 import type { Frame } from "../../streams/Frame.js"
-import { Head, targetOf } from "./Head.js"
+import { Head, headersOfSender, targetOf } from "./Head.js"
 import { type Application, type Conversation, frameLimit, type Peer, type Response, type Sender } from "./Listener.js"
 import type { Rotation, Worker } from "./Rotation.js"
 
@@ -257,7 +257,7 @@ export const make = (application: Application, { more, raw }: Writing, patienceM
     return undefined
   }
   const senderOf = (socket: Socket, head: Head): Sender => ({
-    headers: { origin: head.origin, "x-forwarded-for": head.forwardedFor },
+    headers: headersOfSender(head),
     remoteAddress: socket.remoteAddress ?? ""
   })
   server.on("wsClientError",

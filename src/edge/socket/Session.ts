@@ -54,6 +54,7 @@ export class Session implements Conversation {
   private readonly places = new Map<string, Place>()
   /** As it is told to the owner of a key, too. */
   readonly address: string
+  private readonly isCrossSite: boolean
   /** Subscriptions that have not begun. */
   private readonly opening = new Map<string, Subscribing>()
   /** Subscribe frames that have not been answered. */
@@ -118,6 +119,7 @@ export class Session implements Conversation {
     this.allowedMillis = 1_000 * messagesPerSecond
     this.allowedAtEpochMs = setting.now()
     this.address = setting.addressOf(from)
+    this.isCrossSite = setting.isCrossSite(from)
     this.say({
       type: "hello",
       version: "stream/v1",
@@ -355,9 +357,14 @@ export class Session implements Conversation {
     // frames that every client begins with: after a restart thousands of clients of one address show their tickets in the same
     // second. Nor do pongs: the venue has asked for them.
     const isOfNobody = !isAsked && this.authority === undefined && ++this.anonymousFrames > bounds.openingFrames
-    if (!isOfNobody || this.setting.mayHear(this.address)) return true
+    if (!isOfNobody || this.mayBeHeard()) return true
     this.end(abuse, tooManyOfAddress)
     return false
+  }
+
+  /** Counts a frame without an account. Those of other sites' pages count apart: any page could end what its visitor's address reads. */
+  private mayBeHeard(): boolean {
+    return this.isCrossSite ? this.setting.mayHearCrossSite(this.address) : this.setting.mayHear(this.address)
   }
 
   /** Counts a refused frame against its key; orders that reach their route are counted there. */

@@ -154,6 +154,8 @@ export interface Setting {
   readonly disconnects: Pick<Disconnects, "arm" | "end">
   /** The address of a connection, counted as for the client's other requests. */
   readonly addressOf: (from: UpgradeRequest) => string
+  /** Whether a browser opened a connection for a page of another site. */
+  readonly isCrossSite: (from: UpgradeRequest) => boolean
   /** Notes the use of a key by one of its tickets. */
   readonly used: (apiKey: number, address: string) => void
   /** Ends the family of a ticket that has been copied; `then` gets the refusal once that is durable. */
@@ -185,6 +187,8 @@ export interface Setting {
   readonly fork: (effect: Effect.Effect<void>) => () => void
   /** Counts a frame of an address or an API key. Returns whether it is within the limit per second. */
   readonly mayHear: (subject: Subject) => boolean
+  /** Counts a frame that a page of another site sends from an address. Returns whether it is within the limit per second of such pages. */
+  readonly mayHearCrossSite: (address: string) => boolean
   /** Bytes that one connection may hold now. */
   readonly mostBuffered: () => number
   /** Called when a session has frames to send. */

@@ -30,6 +30,7 @@ import { noteUse } from "../http/Admission.js"
 import type { Services } from "../http/Call.js"
 import { clientAddress } from "../http/ClientAddress.js"
 import { quarterOf } from "../http/Connections.js"
+import { opensCrossSite } from "../http/CrossSite.js"
 import { familyOf, isOfStream } from "../http/Endpoint.js"
 import { decidedAt } from "../http/JournalTime.js"
 import * as Errors from "../http/Errors.js"
@@ -327,7 +328,8 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
   const { handle, random, room, runtime, services, stage, streams: { hub, payloads, replays, retention, sessions, starts } } = parts
   const { barrier, environment, metrics, nextRequestId, now, state } = services
   const disconnects = new Disconnects(services, stage, runtime)
-  const heard = new Windows(room.messagesTogether ?? bounds.connectionsWorthOfFrames * room.messagesPerSecond, heardMs)
+  const messagesTogether = room.messagesTogether ?? bounds.connectionsWorthOfFrames * room.messagesPerSecond
+  const [heard, heardCrossSite] = [new Windows(messagesTogether, heardMs), new Windows(messagesTogether, heardMs)]
   const setting: Setting = {
     environment,
     room,
@@ -353,6 +355,7 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
     becomes: (joined, other) => sessions.becomes(joined, other),
     leaves: (joined) => sessions.leaves(joined),
     addressOf: (from) => clientAddress(from, services.trustedProxies),
+    isCrossSite: (from) => opensCrossSite(from, services.knownPages),
     used: (apiKey, address) => noteUse(services, apiKey, address),
     stolen: (place, remoteAddress, then) =>
       // The record's own turn decides whether the ticket was copied, as for a ticket sent to the route.
@@ -363,6 +366,7 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
       return () => fiber.unsafeInterruptAsFork(FiberId.none)
     },
     mayHear: (subject) => heard.take(subject, now()),
+    mayHearCrossSite: (address) => heardCrossSite.take(address, now()),
     mostBuffered: () => sessions.mostBuffered,
     touched: (session) => sessions.touched(session)
   }
@@ -371,7 +375,7 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
     () => disconnects.untaken)
   metrics.counter("venue_stream_frames_beyond_total",
     "Frames beyond what an address may send without a ticket, or an API key have refused, in a second: each ended its connection.",
-    () => heard.refused)
+    () => heard.refused + heardCrossSite.refused)
 
   const accept = (peer: Peer, from: UpgradeRequest): Session => {
     const session = new Session(setting, peer, from, `con_${Buffer.from(random.bytes(idBytes)).toString("hex")}`,
@@ -390,8 +394,8 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
     open: (request: UpgradeRequest): Opening => {
       const asked = request.target.split("?", 1)[0]!
       if (stage() !== "ready") return refuse(asked, Errors.starting, LimitHeaders.ofAddress(services, request))
-      // A connection counts as one request of its address; what is requested over it counts for the key.
-      const { headers, refusal } = LimitHeaders.draw(services, request)
+      // A connection counts apart from its address's requests; what is requested over it counts for the key.
+      const { headers, refusal } = LimitHeaders.drawOpening(services, request)
       if (refusal !== undefined) return refuse(asked, refusal, headers)
       if (!isOfStream(asked)) return refuse(asked, Errors.routeNotFound, headers)
       // Direct connections were counted when they were admitted.

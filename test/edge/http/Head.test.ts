@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest"
-import { lastLine } from "../../../src/edge/http/Head.js"
+import { Head, headersOf, headersOfSender, lastLine } from "../../../src/edge/http/Head.js"
 
 describe("the last request line in bytes that never became a request", () => {
   test.each([
@@ -16,4 +16,11 @@ describe("the last request line in bytes that never became a request", () => {
     expect(lastLine(Buffer.from("\r\n\r\n"))).toBeUndefined()
     expect(lastLine(Buffer.from("[1,2]"))).toBeUndefined()
   })
+})
+
+test("what a browser says of the page for which it asks reaches every route, and whoever counts what was no request", () => {
+  const head = new Head(["Host", "venue", "Sec-Fetch-Site", "cross-site", "sec-fetch-site", "none", "Content-Length", "2"])
+  expect(headersOf(head)).toMatchObject({ "sec-fetch-site": "cross-site" })
+  expect(headersOfSender(head)).toEqual({ origin: undefined, "sec-fetch-site": "cross-site", "x-forwarded-for": undefined })
+  expect([head.contentLength, headersOfSender(undefined)["sec-fetch-site"]]).toEqual(["2", undefined])
 })

@@ -22,9 +22,12 @@ export class Client {
   private arrived: () => void = () => {}
   private gone: () => void = () => {}
 
-  /** `forwardedFor`: the client's address as a proxy reports it; the connection itself comes from the proxy's address. */
-  constructor(readonly venue: LiveVenue, forwardedFor?: string) {
-    const headers = { "x-forwarded-for": forwardedFor }
+  /**
+   * `forwardedFor`: the client's address as a proxy reports it; the connection itself comes from the proxy's address. `origin`: that of the
+   * page whose browser it is.
+   */
+  constructor(readonly venue: LiveVenue, forwardedFor?: string, origin?: string) {
+    const headers = { "x-forwarded-for": forwardedFor, origin }
     const opening = venue.application.open({ target: "/streams/v1/ws", headers, remoteAddress: "192.0.2.1" })
     if ("refused" in opening) throw new Error(`refused: ${opening.refused.body}`)
     const peer: Peer = {

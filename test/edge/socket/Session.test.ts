@@ -198,6 +198,16 @@ describe("the stream", () => {
         expect(clients[0]!.ended).toBeUndefined()
       })
 
+      test("is not ended for what a page of another site sends from it, which ends at its own frames over what four may send", () => {
+        const own = new Client(venue)
+        const pages = Array.from({ length: 5 }, () => new Client(venue, undefined, "https://evil.example"))
+        for (const each of pages.slice(0, 4)) pings(each, 99)
+        pings(pages[4]!, 99)
+        expect(pages[4]!.ended?.code).toBe(1008)
+        pings(own, 99)
+        expect(own.ended).toBeUndefined()
+      })
+
       test("is not ended for answering the venue's pings, one pong each, however many of its address do so at once", async () => {
         venue = LiveVenue.make(undefined, { holdsTime: true })
         const clients = Array.from({ length: 500 }, () => new Client(venue))
