@@ -28,6 +28,8 @@ export interface Call {
   readonly body: string
   /** The declared content type of the body; undefined: JSON, as clients declare it. Empty: none is declared. */
   readonly contentType?: string
+  /** Whether a browser says that it sends this for a page of another site. */
+  readonly isOfOtherSite?: boolean
   /** `issued`: a key or a session that the venue issued while the run lasted; it may have ended by now. */
   readonly credential: "trader" | "issued" | "operator" | "none" | "wrong"
   /** The bearer token sent, if any. */

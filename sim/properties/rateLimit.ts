@@ -4,7 +4,8 @@
  * the first request, lasts its time and does not roll. Cancels continue beyond a key's or a session's limit, up to the limit again. A
  * refused request had no effect, and its answer says when to come again. Computed here anew, request by request as they arrived at the
  * process, by its clock. Requests for signing in have a window and a limit of their own for each address, unless their type says that they
- * are none; so do readings of the metrics. A credential issued during the run may have ended: the limit in the answer shows whether the
+ * are none; so do readings of the metrics, and all that a browser says it sends for a page of another site, which has a quarter of the
+ * address's limit. A credential issued during the run may have ended: the limit in the answer shows whether the
  * request was counted for it. A ticket that is shown where its address has used up its limit counts for its key, unless its family has
  * ended or the key acts no more.
  */
@@ -61,8 +62,15 @@ const signIns = ({ perAddress, signInsPerAddress = perAddress }: Limits): number
 /** The window of an address, that of the traders or of the owners; signing in has one of its own. */
 const subjectAt = (address: string): string => `address of ${address === addresses.traders ? "traders" : "owners"}`
 
-const placeOf = ({ credential, id }: Call): string =>
+const homeOf = ({ credential, id }: Call): string =>
   subjectAt(id < firstApart || (id >= firstOfTickets && credential === "trader") ? addresses.traders : addresses.owners)
+
+const whereOfOtherSites = ", for pages of other sites"
+/** How often browsers at an address may ask for pages of other sites in a window. */
+export const ofOtherSites = ({ perAddress }: Pick<Limits, "perAddress">): number => Math.ceil(perAddress / 4)
+
+/** Where a request counts that has no window of its own. */
+const placeOf = (call: Call): string => `${homeOf(call)}${call.isOfOtherSite === true ? whereOfOtherSites : ""}`
 
 const whereSigningIn = ", signing in"
 /** Whether a call is sent as JSON in UTF-8; anything else is refused. */
@@ -73,8 +81,8 @@ const whereReadingMetrics = ", reading metrics"
 export const metricsPerAddress = 120
 
 const addressOf = (call: Call): string => {
-  if (call.endpoint === "getMetrics") return `${placeOf(call)}${whereReadingMetrics}`
-  return `${placeOf(call)}${signingIn.has(call.endpoint) && isOfJson(call) ? whereSigningIn : ""}`
+  if (signingIn.has(call.endpoint) && isOfJson(call)) return `${homeOf(call)}${whereSigningIn}`
+  return call.endpoint === "getMetrics" && call.isOfOtherSite !== true ? `${homeOf(call)}${whereReadingMetrics}` : placeOf(call)
 }
 
 const unlimited: ReadonlySet<string> = new Set(["getHealth", "getReadiness"])
@@ -82,10 +90,12 @@ const accesses: ReadonlyMap<string, string> = new Map(Contract.endpoints.map(({ 
 
 const isAddress = (subject: string): boolean => subject.startsWith("address of ")
 const isOfSignIns = (subject: string): boolean => subject.endsWith(whereSigningIn)
+const isOfOtherSites = (subject: string): boolean => subject.endsWith(whereOfOtherSites)
 const isOfMetrics = (subject: string): boolean => subject.endsWith(whereReadingMetrics)
 const limitOf = ({ limits }: State, subject: string): number => {
   if (!isAddress(subject)) return limits.perKey
   if (isOfMetrics(subject)) return metricsPerAddress
+  if (isOfOtherSites(subject)) return ofOtherSites(limits)
   return isOfSignIns(subject) ? signIns(limits) : limits.perAddress
 }
 
@@ -166,8 +176,9 @@ const toldFault = (
 const uncountedVerdict = (state: State, { answer, atEpochMs, call }: Handled, what: string): Verdict => {
   const { limits } = state
   if (answer === undefined || call.id >= firstApart) return holds
-  const faults = windowsBefore(state, placeOf(call), atEpochMs).map((window) =>
-    toldFault(answer, atEpochMs, limits.perAddress, window, limits, false)
+  const place = placeOf(call)
+  const faults = windowsBefore(state, place, atEpochMs).map((window) =>
+    toldFault(answer, atEpochMs, limitOf(state, place), window, limits, false)
   )
   return faults.includes(undefined) ? holds : broken(`${what}, ${faults.join("; or ")}: ${JSON.stringify(answer.headers)}`)
 }
@@ -270,8 +281,8 @@ const judge = (state: State, seen: Handled): Verdict => {
     && header(answer, "ratelimit-limit") === ticketsPerKey(limits)
   if (isOfTicket && !isUsedUp) return broken(`${what}, counts for a key's tickets, and its address has not used up its limit`)
   // Requests from the owners' address may have ended credentials, except those for signing in or for metrics, whatever credential they have.
-  const isJudged = (call.id < firstApart || isKeys || isOfSignIns(subject) || isOfMetrics(subject)) && !isOfTicket
-    && !isOnSocket(state, call.token)
+  const isOfOne = isKeys || isOfSignIns(subject) || isOfMetrics(subject) || isOfOtherSites(subject)
+  const isJudged = (call.id < firstApart || isOfOne) && !isOfTicket && !isOnSocket(state, call.token)
   const faults = before.map((window) => isJudged ? faultOf(seen, window, limit, isCancel, state.limits) : undefined)
   // Windows that contradict the answer are dropped.
   const windows = before.filter((_, at) => faults[at] === undefined).map((window) => counted(window, limit, isCancel) ?? window)

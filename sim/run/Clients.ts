@@ -327,6 +327,7 @@ const requestOf = (call: Call, hasOrigins: boolean): Request => ({
       ? {}
       : { "content-type": call.contentType ?? "application/json" }),
     ...(call.idempotencyKey === undefined ? {} : { "idempotency-key": call.idempotencyKey }),
+    ...(call.isOfOtherSite === true ? { "sec-fetch-site": "cross-site" } : {}),
     ...(hasOrigins ? { origin: originOf(call) } : {})
   },
   body: encoder.encode(call.body),

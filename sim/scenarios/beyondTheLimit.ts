@@ -6,10 +6,10 @@
  * What has to hold: beyond its limit a key is let in by each route that cancels, and by no other. Where an address has used up its own, a
  * ticket is still taken for its key, and one that was ended is not. An agent that polls too fast has to wait from then on, and not from the
  * last time that it polled in time. The metrics are read no more often than that they cannot slow the venue, and however often, it takes
- * nothing from what else the address may do. With a new window a key has all its cancels beyond the limit again.
+ * nothing from what else the address may do; nor does anything that browsers there send for a page of another site. With a new window a key has all its cancels beyond the limit again.
  */
 import { unlimited } from "../faults/Options.js"
-import { metricsPerAddress } from "../properties/rateLimit.js"
+import { metricsPerAddress, ofOtherSites } from "../properties/rateLimit.js"
 import type { Json } from "../reading/Bodies.js"
 import * as OwnerCalls from "../workload/OwnerCalls.js"
 import { of } from "../workload/Wallet.js"
@@ -56,6 +56,22 @@ const metricsAgainAndAgain = (stage: Stage): void => {
   stage.is("the limits after them", stage.apart(OwnerCalls.call(anybody, "getLimits", "GET", "/v1/limits")).answer.status, 200)
 }
 
+/** A page of another site asks from its visitors' browsers until it is refused: nothing of that is taken from their address. */
+const pageOfOtherSite = (stage: Stage): void => {
+  const anybody = OwnerCalls.stranger("who has a page open")
+  const page = ["getLimits", "getMetrics"].map((endpoint) => ({
+    ...OwnerCalls.call(anybody, endpoint, "GET", endpoint === "getMetrics" ? "/metrics" : "/v1/limits"),
+    isOfOtherSite: true
+  }))
+  const most = ofOtherSites({ perAddress })
+  const told = Array.from({ length: most + 2 }, (_, at) => stage.apart(page[at % 2]!).answer.status)
+  stage.is("what a page asked that was refused", told.flatMap((status, at) => status === 200 ? [] : [`${at}: ${status}`]), [
+    `${most}: 429`,
+    `${most + 1}: 429`
+  ])
+  stage.is("the limits after it", stage.apart(OwnerCalls.call(anybody, "getLimits", "GET", "/v1/limits")).answer.status, 200)
+}
+
 /** An agent polls for its key every three seconds, and then once more after five. */
 const pollsTooFast = (stage: Stage): void => {
   const agent = OwnerCalls.stranger("who cannot wait")
@@ -82,7 +98,7 @@ const onceMoreBeyond = (stage: Stage, who: OwnerCalls.Bearer): void => {
 export const beyondTheLimit: Scenario = {
   name: "beyond-the-limit",
   what: "a key that has used up its limit, on every route that it may use, and tickets shown from an address that has used up its own, and "
-    + "an agent that polls too fast, an address that reads the metrics too often, and a key that cancels beyond its limit in two windows",
+    + "an agent that polls too fast, an address that reads the metrics too often, a page of another site that asks from there, and a key that cancels beyond its limit in two windows",
   set: { ...affiliates, limits: { ...unlimited, perAddress, perKey } },
   play: (stage) => {
     const market = stage.market("ABC", 1_000)
@@ -99,6 +115,7 @@ export const beyondTheLimit: Scenario = {
     const routes = [...placing, ...reading, ...canceling]
     stage.is("routes that let it in beyond its limit", routes.filter(isLetIn).map(([name]) => name), canceling.map(([name]) => name))
     metricsAgainAndAgain(stage)
+    pageOfOtherSite(stage)
     pollsTooFast(stage)
     ticketsBeyond(stage, OwnerCalls.demoKey("one", one!))
     onceMoreBeyond(stage, who)
