@@ -116,6 +116,11 @@ export class Glance {
     return this.#reads.fills(account, market, before, limit)
   }
 
+  /** The first of an account's retained fills, in one market unless -1, at or after a time, oldest first. */
+  fillsSince(account: number, market: number, sinceEpochMs: number, limit: number): ReadonlyArray<Fill> {
+    return this.#reads.fillsSince(account, market, sinceEpochMs, limit, Number.POSITIVE_INFINITY)!
+  }
+
   /** Everything remembered under a key of an account, in any operation. */
   findOutcomes(account: number, idempotencyKey: string): ReadonlyArray<RememberedOutcome> {
     return this.#reads.findOutcomes(account, idempotencyKey)

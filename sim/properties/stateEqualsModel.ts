@@ -352,6 +352,10 @@ const wholeVerdict = (reads: Glance, model: NaiveVenue): Verdict => {
       `account ${account.index}`,
       reads.fills(account.index, anyMarket, Number.POSITIVE_INFINITY, tradesCompared),
       model.retained(model.fillsOf(account.index).slice(-tradesCompared)).toReversed()
+    ) ?? fillsVerdict(
+      `account ${account.index}, from the oldest on,`,
+      reads.fillsSince(account.index, anyMarket, 0, latestCompared),
+      model.retained(model.fillsOf(account.index)).slice(0, latestCompared)
     )
     if (own !== undefined) return own
     for (const order of account.open) {

@@ -5,6 +5,7 @@
 import { anyMarket, none } from "../domain/None.js"
 import { Newest } from "./Newest.js"
 import type { SectionReader, SectionWriter } from "./Sections.js"
+import { SlotQueue } from "./SlotQueue.js"
 
 /** One fill with both sides. */
 export interface Fill {
@@ -28,6 +29,26 @@ export interface Fill {
 /** Where the retained fills begin. */
 export type OldestFill = Pick<Fill, "ordinal" | "sequence" | "atEpochMs">
 
+/** Which of an account's fills are looked for, newest first. */
+export interface FillsAsked {
+  readonly account: number
+  /** `anyMarket` for all. */
+  readonly market: number
+  /** Only those with a lower ordinal; `Infinity` for all. */
+  readonly before: number
+  /** Only those at or after this time, epoch milliseconds. */
+  readonly sinceEpochMs: number
+  readonly limit: number
+}
+
+/** What some of an account's fills came to. */
+export interface FillsFound {
+  /** Those that were asked for, newest first. */
+  readonly found: ReadonlyArray<Fill>
+  /** The ordinal of the account's next older fill, where more has to be looked at; otherwise -1. */
+  readonly next: number
+}
+
 /** Fills kept: the same everywhere, since they are part of the state. */
 const fillsKept = 131_072
 
@@ -41,7 +62,7 @@ const floatColumns = {
   takerOrder: 5,
   makerFee: 6,
   takerFee: 7,
-  /** Ordinal of the previous fill of the same account or market; -1 for none. */
+  /** Ordinal of the previous fill of the same account or market; -1 for none. The market's is only written: snapshots hold it. */
   makerOlder: 8,
   takerOlder: 9,
   marketOlder: 10
@@ -65,6 +86,8 @@ export class Fills {
   private readonly chunks: Array<Float64Array> = []
   private newestOfAccount = new Newest()
   private newestOfMarket = new Newest()
+  /** Where each market's retained fills lie. No snapshot has them, since they follow from the rows. */
+  private readonly ofMarkets: Array<SlotQueue> = []
 
   constructor(readonly capacity: number = fillsKept) {}
 
@@ -87,6 +110,8 @@ export class Fills {
     this.place = slot + 1 === this.capacity ? 0 : slot + 1
     const rows = this.chunkOf(slot)
     const row = (slot & chunkMask) << rowBits
+    if (ordinal >= this.capacity) this.queueOf(rows[row | column.market]!).shift()
+    this.queueOf(market).push(slot)
     rows[row | column.sequence] = sequence
     rows[row | column.at] = atEpochMs
     rows[row | column.market] = market
@@ -116,6 +141,18 @@ export class Fills {
     const at = slot >> chunkBits
     while (chunks.length <= at) chunks.push(new Float64Array(1 << (chunkBits + rowBits)))
     return chunks[at]!
+  }
+
+  private queueOf(market: number): SlotQueue {
+    const { ofMarkets } = this
+    while (ofMarkets.length <= market) ofMarkets.push(new SlotQueue())
+    return ofMarkets[market]!
+  }
+
+  /** The ordinal of the retained fill at a ring index. */
+  private ordinalAt(slot: number): number {
+    const newer = this.place - 1 - slot
+    return this.total - 1 - (newer < 0 ? newer + this.capacity : newer)
   }
 
   /** The ordinal, record and time of the oldest retained fill; all 0 while none has been forgotten. */
@@ -153,36 +190,73 @@ export class Fills {
     }
   }
 
-  /**
-   * Retained fills of a market, newest first, at most `limit`, below the ordinal `before` (`Infinity`: from the newest). Where
-   * `before` is a fill of this market, no search is needed.
-   */
+  /** Retained fills of a market, newest first, at most `limit`, below the ordinal `before` (`Infinity`: from the newest). */
   ofMarket(market: number, before: number, limit: number): ReadonlyArray<Fill> {
+    const slots = this.ofMarkets[market]
+    if (slots === undefined) return []
     const found: Array<Fill> = []
-    const from = this.slotOf(before)
-    let ordinal = from !== none && this.value(from, column.market) === market
-      ? this.value(from, column.marketOlder)
-      : this.newestOfMarket.at(market)
-    for (; this.retained(ordinal) && found.length < limit; ordinal = this.value(ordinal % this.capacity, column.marketOlder)) {
-      if (ordinal < before) found.push(this.fill(ordinal))
-    }
+    const end = slots.firstNot((slot) => this.ordinalAt(slot) < before)
+    for (let at = end - 1; at >= 0 && found.length < limit; at--) found.push(this.fill(this.ordinalAt(slots.at(at))))
     return found
   }
 
-  /** Retained fills of an account, likewise, in one market unless `anyMarket`. */
+  /** The first `limit` retained fills of a market at or after a time, oldest first. */
+  ofMarketSince(market: number, sinceEpochMs: number, limit: number): ReadonlyArray<Fill> {
+    const slots = this.ofMarkets[market]
+    if (slots === undefined) return []
+    const found: Array<Fill> = []
+    const from = slots.firstNot((slot) => this.value(slot, column.at) < sinceEpochMs)
+    for (let at = from; at < slots.length && found.length < limit; at++) found.push(this.fill(this.ordinalAt(slots.at(at))))
+    return found
+  }
+
+  /** Retained fills of an account, newest first, at most `limit`, below an ordinal, in one market unless `anyMarket`. */
   ofAccount(account: number, market: number, before: number, limit: number): ReadonlyArray<Fill> {
+    return this.amongOfAccount({ account, market, before, limit, sinceEpochMs: 0 }, Number.POSITIVE_INFINITY).found
+  }
+
+  /**
+   * The same among `most` of an account's fills: from its newest on, or from the one with the ordinal `from`, which is the `next` of what
+   * was found before. Between two calls fills may be added, which are not looked at, and forgotten, where the account's fills end then.
+   */
+  amongOfAccount({ account, before, limit, market, sinceEpochMs }: FillsAsked, most: number, from?: number): FillsFound {
     const found: Array<Fill> = []
-    const from = this.slotOf(before)
-    let ordinal = from !== none && this.isOf(from, account) ? this.olderOf(from, account) : this.newestOfAccount.at(account)
-    for (let slot = 0; this.retained(ordinal) && found.length < limit; ordinal = this.olderOf(slot, account)) {
-      slot = ordinal % this.capacity
+    let ordinal = from ?? this.newestBefore(account, before)
+    for (let looked = 0; this.retained(ordinal) && found.length < limit; looked++) {
+      if (looked === most) return { found, next: ordinal }
+      const slot = ordinal % this.capacity
+      // Record times never decrease.
+      if (this.value(slot, column.at) < sinceEpochMs) break
       if (ordinal < before && (market === anyMarket || this.value(slot, column.market) === market)) found.push(this.fill(ordinal))
+      ordinal = this.olderOf(slot, account)
+    }
+    return { found, next: none }
+  }
+
+  /** The ordinal of the fill from which on an account's are looked at that are below an ordinal: the next older one, if that is its own. */
+  private newestBefore(account: number, before: number): number {
+    const from = this.slotOf(before)
+    return from !== none && this.isOf(from, account) ? this.olderOf(from, account) : this.newestOfAccount.at(account)
+  }
+
+  /**
+   * The first `limit` retained fills of an account at or after a time, oldest first, in one market unless `anyMarket`; undefined where they
+   * are not all among the venue's first `most` fills from then on.
+   */
+  ofAccountSince(account: number, market: number, sinceEpochMs: number, limit: number, most: number): ReadonlyArray<Fill> | undefined {
+    const first = this.firstSince(sinceEpochMs)
+    const found: Array<Fill> = []
+    for (let ordinal = first; ordinal < this.total && found.length < limit; ordinal++) {
+      if (ordinal - first === most) return undefined
+      const slot = ordinal % this.capacity
+      if (market !== anyMarket && this.value(slot, column.market) !== market) continue
+      if (this.isOf(slot, account)) found.push(this.fill(ordinal))
     }
     return found
   }
 
-  /** The first `limit` retained fills at or after a time, oldest first: of one market unless `anyMarket`, of one account unless `none`. */
-  since(market: number, account: number, sinceEpochMs: number, limit: number): ReadonlyArray<Fill> {
+  /** The ordinal of the first retained fill at or after a time; that of the next fill where there is none. */
+  private firstSince(sinceEpochMs: number): number {
     let low = Math.max(0, this.total - this.capacity)
     let high = this.total
     while (low < high) {
@@ -190,13 +264,7 @@ export class Fills {
       if (this.value(middle % this.capacity, column.at) < sinceEpochMs) low = middle + 1
       else high = middle
     }
-    const found: Array<Fill> = []
-    for (let ordinal = low; ordinal < this.total && found.length < limit; ordinal++) {
-      const slot = ordinal % this.capacity
-      if (market !== anyMarket && this.value(slot, column.market) !== market) continue
-      if (account === none || this.isOf(slot, account)) found.push(this.fill(ordinal))
-    }
-    return found
+    return low
   }
 
   /** The ring index of a retained fill; -1 for any other number. */
@@ -233,6 +301,10 @@ export class Fills {
     for (const [name, at] of Object.entries(intColumns)) put(from.ints(sectionOf(name)), at)
     fills.newestOfAccount = Newest.decode(from.floats(sectionOf("newestOfAccount")))
     fills.newestOfMarket = Newest.decode(from.floats(sectionOf("newestOfMarket")))
+    for (let ordinal = Math.max(0, fills.total - fills.capacity); ordinal < fills.total; ordinal++) {
+      const slot = ordinal % fills.capacity
+      fills.queueOf(fills.value(slot, column.market)).push(slot)
+    }
     return fills
   }
 }

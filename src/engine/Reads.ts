@@ -26,7 +26,7 @@ import { type KindName, kinds, type SecurityEvent } from "./identity/SecurityLog
 import type { Session } from "./identity/Sessions.js"
 import type { TicketFamily } from "./identity/Tickets.js"
 import type { LevelWatch } from "./Book.js"
-import type { Fill, OldestFill } from "./Fills.js"
+import type { Fill, FillsAsked, FillsFound, OldestFill } from "./Fills.js"
 import type { Ranking as RankingView } from "./accounts/Rankings.js"
 import { type BalanceChange, type CauseName, causes, type Place } from "./BalanceLog.js"
 import type { Funding as FundingView } from "./FundingLog.js"
@@ -515,8 +515,22 @@ export interface Reads {
   readonly trades: (market: number, before: number, limit: number) => ReadonlyArray<Fill>
   /** The first `limit` retained trades of a market at or after a time, oldest first. */
   readonly tradesSince: (market: number, sinceEpochMs: number, limit: number) => ReadonlyArray<Fill>
-  /** The first `limit` retained fills of an account, in one market unless `anyMarket`, at or after a time, oldest first. */
-  readonly fillsSince: (account: number, market: number, sinceEpochMs: number, limit: number) => ReadonlyArray<Fill>
+  /**
+   * Some of the fills that are asked for: those among `most` of the account's retained ones, from its newest on or from the ordinal `from`,
+   * which is the `next` of what was found before. Fills may be added meanwhile, which are left out, and forgotten: there they end.
+   */
+  readonly fillsAmong: (asked: FillsAsked, most: number, from?: number) => FillsFound
+  /**
+   * The first `limit` retained fills of an account, in one market unless `anyMarket`, at or after a time, oldest first; undefined where more
+   * than `most` of the venue's fills would have to be looked at.
+   */
+  readonly fillsSince: (
+    account: number,
+    market: number,
+    sinceEpochMs: number,
+    limit: number,
+    most: number
+  ) => ReadonlyArray<Fill> | undefined
   /**
    * The ordinal, record and time of the venue's oldest retained fill: all earlier ones are forgotten. All 0 while none has been.
    */

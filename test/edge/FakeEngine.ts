@@ -438,6 +438,7 @@ export class FakeEngine implements Reads {
   readonly trades = () => []
   readonly tradesSince = () => []
   readonly fillsSince = () => []
+  readonly fillsAmong = () => ({ found: [], next: -1 })
   readonly oldestMoney = () => ({ changeSequence: 0, paymentSequence: 0, paymentAtEpochMs: 0 })
   readonly oldestFill = () => ({ ordinal: 0, sequence: 0, atEpochMs: 0 })
   readonly stats = () => stats

@@ -15,6 +15,31 @@ const preview = async (venue: LiveVenue, { accountId, key }: Trader, body: objec
   return { status: response.status, ...Fake.json(response) }
 }
 
+describe("many previews", () => {
+  test("of an account are made one a turn, and another's comes in between", async () => {
+    const { alice, bob, venue } = await make()
+    await Promise.all([alice, bob].map((each) => venue.read(each, "/v1/api-keys/current")))
+    const answered: Array<string> = []
+    const ask = async (who: Trader, name: string): Promise<void> => {
+      expect(await preview(venue, who, order(who))).toMatchObject({ status: 200 })
+      answered.push(name)
+    }
+    await Promise.all([ask(alice, "alice 1"), ask(alice, "alice 2"), ask(alice, "alice 3"), ask(bob, "bob")])
+    expect(answered).toEqual(["alice 1", "bob", "alice 2", "alice 3"])
+  })
+
+  test("more than 64 that wait are refused, and one whose key is revoked meanwhile tells nothing", async () => {
+    const { alice, bob, venue } = await make()
+    await Promise.all([alice, bob].map((each) => venue.read(each, "/v1/api-keys/current")))
+    const many = Array.from({ length: 66 }, () => preview(venue, alice, order(alice)))
+    const late = preview(venue, bob, order(bob))
+    const { apiKeys } = venue.engine.state
+    apiKeys.setRevokedAt(1, venue.atEpochMs)
+    expect((await Promise.all(many)).map(({ status }) => status)).toEqual([...Array(64).fill(200), 503, 503])
+    expect((await late).status).toBe(401)
+  })
+})
+
 describe("a preview", () => {
   test("tells what the same placement comes to, and writes nothing", async () => {
     const { alice, bob, venue } = await make()

@@ -1,6 +1,7 @@
 /** `POST /v1/accounts/{accountId}/margin/preview`: the result of a placement that is not made. It writes nothing. */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
+import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Market from "../../domain/Market.js"
 import * as Order from "../../domain/Order.js"
@@ -17,6 +18,7 @@ import * as Failures from "../http/Failures.js"
 import * as Fields from "../http/Fields.js"
 import * as Requests from "../http/Requests.js"
 import * as Route from "../http/Route.js"
+import * as Underway from "../http/Underway.js"
 import { withMarket } from "../markets/Listed.js"
 import * as NewOrder from "../orders/NewOrder.js"
 import { averagePriceAtoms } from "../orders/OrderText.js"
@@ -135,19 +137,23 @@ export const previewMargin = Route.effect({
     .addError(Failures.native(Failures.keyedReadWithBody, 404))
     .annotate(OpenApi.Summary, "What a placement would come to, and the account's margin after it; nothing is placed"),
   example: { target: `/v1/accounts/${Example.accountId}/margin/preview`, body: NewOrder.example("grid-42") },
-  handler: ({ now, state }) => ({ trader, path: { accountId }, payload }) =>
+  handler: ({ now, slices, state }) => ({ trader, path: { accountId }, payload }) =>
     withAccount(state, trader, accountId, (account) => {
       if (payload.accountId !== accountId) return fail(Errors.refused(Refusal.Refusal.keyAccountMismatch))
-      return withMarket(state, { marketId: payload.marketId }, ({ parameters }) => {
-        const prepared = NewOrder.prepare(state, payload, "")
-        if (Requests.isFailure(prepared)) return fail(prepared)
-        return json({
-          version: "external-margin-preview/v1",
-          accountId,
-          marketId: parameters.marketId,
-          ...told(parameters, prepared, state.preview(account, prepared.entry, now())),
-          journalSequence: state.sequence
+      const preview = Effect.suspend(() =>
+        withMarket(state, { marketId: payload.marketId }, ({ parameters }) => {
+          const prepared = NewOrder.prepare(state, payload, "")
+          if (Requests.isFailure(prepared)) return fail(prepared)
+          return json({
+            version: "external-margin-preview/v1",
+            accountId,
+            marketId: parameters.marketId,
+            ...told(parameters, prepared, state.preview(account, prepared.entry, now())),
+            journalSequence: state.sequence
+          })
         })
-      })
+      )
+      // A placement may meet a whole book, and takes as long as one that is made, of which the writer takes some at a time.
+      return Underway.inTurns(slices, account, (nextSlice) => Effect.zipRight(nextSlice, preview))
     })
 })

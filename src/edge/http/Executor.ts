@@ -178,6 +178,9 @@ const answering = (endpoint: Described) => {
   return { contentType, kind, encode: Schema.encodeUnknownSync(schema) }
 }
 
+/** Whether an endpoint only reads, as it does where a key is enough that may only read. */
+const isRead = ({ access, method }: Described): boolean => method === "GET" || access === "read"
+
 /** Serves one endpoint with its handler. The route answers every call exactly once. */
 export const serve = (
   endpoint: Described,
@@ -213,7 +216,7 @@ export const serve = (
           const failure = Exit.isSuccess(exit) ? Option.none() : Cause.failureOption(exit.cause)
           if (Exit.isFailure(exit) && Option.isNone(failure)) return call.crash(exit.cause)
           // A read that has waited tells nothing of an account to whom it would not be told now; what a command decided, it answers.
-          const out = hasWaited && trader !== undefined && endpoint.method === "GET" ? outBy(call) : undefined
+          const out = hasWaited && trader !== undefined && isRead(endpoint) ? outBy(call) : undefined
           if (out !== undefined) release(call, out)
           else if (Option.isSome(failure)) release(call, failure.value)
           else if (Exit.isSuccess(exit)) succeed(call, exit.value)

@@ -2,7 +2,6 @@
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Effect from "effect/Effect"
-import * as FiberRef from "effect/FiberRef"
 import * as Schema from "effect/Schema"
 import * as Market from "../../domain/Market.js"
 import { anyMarket } from "../../domain/None.js"
@@ -256,7 +255,7 @@ export const listCompatOrders = Route.effect({
         status === Order.open
           ? openSince({ nextSlice, state }, account, market, since, limit)
           : placed({ histories, nextSlice, state }, account, { market, status }, since, limit)
-      return Effect.flatMap(FiberRef.get(Underway.call), (call) => Effect.map(slices.read(account, call?.request.whenGone, views), listed))
+      return Effect.map(Underway.inTurns(slices, account, views), listed)
     })
   }
 })

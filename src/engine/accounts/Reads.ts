@@ -4,7 +4,7 @@ import * as Ids from "../../domain/Ids.js"
 import * as Units from "../../domain/Units.js"
 import type { AccountView } from "../Accounts.js"
 import { type CauseName, causes, type Place } from "../BalanceLog.js"
-import type { OldestFill } from "../Fills.js"
+import type { FillsAsked, FillsFound, OldestFill } from "../Fills.js"
 import { anyMarket, none } from "../../domain/None.js"
 import { StepwiseMap } from "../../domain/Stepwise.js"
 import { type LiquidationStep, type MovementKind, movementKinds, type StepKind, stepKinds } from "../LiquidationLog.js"
@@ -170,8 +170,12 @@ export class AccountReads extends IdentityReads {
     return this.state.fills.ofAccount(account, market, before, limit)
   }
 
-  fillsSince(account: number, market: number, sinceEpochMs: number, limit: number): ReadonlyArray<Fill> {
-    return this.state.fills.since(market, account, sinceEpochMs, limit)
+  fillsAmong(asked: FillsAsked, most: number, from?: number): FillsFound {
+    return this.state.fills.amongOfAccount(asked, most, from)
+  }
+
+  fillsSince(account: number, market: number, sinceEpochMs: number, limit: number, most: number): ReadonlyArray<Fill> | undefined {
+    return this.state.fills.ofAccountSince(account, market, sinceEpochMs, limit, most)
   }
 
   oldestFill(): OldestFill {

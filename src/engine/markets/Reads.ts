@@ -129,7 +129,7 @@ export class MarketReads extends VenueReads {
   }
 
   tradesSince(market: number, sinceEpochMs: number, limit: number): ReadonlyArray<Fill> {
-    return this.state.fills.since(market, none, sinceEpochMs, limit)
+    return this.state.fills.ofMarketSince(market, sinceEpochMs, limit)
   }
 
   stats(index: number, atEpochMs = this.state.atEpochMs): StatsView {
