@@ -8,7 +8,7 @@ import { assert } from "../../domain/Assert.js"
 import * as Market from "../../domain/Market.js"
 import * as Session from "../../domain/Session.js"
 import * as Units from "../../domain/Units.js"
-import type { MarketView, Reads, Trader } from "../../engine/Reads.js"
+import type { MarketView, Reads } from "../../engine/Reads.js"
 import { inBoth } from "../accounts/Money.js"
 import * as Fields from "../http/Fields.js"
 import { sha256 } from "./Digest.js"
@@ -123,14 +123,24 @@ export const MarketSession = Schema.Struct({
   })
 }).annotations({ identifier: "MarketSession" })
 
-/** The session as it is sent. */
-export const sessionOf = (state: Reads, { session }: MarketView): typeof MarketSession.Type => ({
-  state: session?.state ?? "open",
-  asOfEpochMs: session?.asOfEpochMs ?? state.atEpochMs,
-  nextOpenEpochMs: session?.nextOpenEpochMs ?? 0,
-  nextCloseEpochMs: session?.nextCloseEpochMs ?? 0,
-  riskIncreasingOrderCutoffEpochMs: session?.riskIncreasingOrderCutoffEpochMs ?? 0
+/** The session of a market without sessions, as it is sent. */
+export const alwaysOpen = ({ atEpochMs }: Pick<Reads, "atEpochMs">): typeof MarketSession.Type => ({
+  state: "open",
+  asOfEpochMs: atEpochMs,
+  nextOpenEpochMs: 0,
+  nextCloseEpochMs: 0,
+  riskIncreasingOrderCutoffEpochMs: 0
 })
+
+/** The session as it is sent. */
+export const sessionOf = (state: Reads, { session }: MarketView): typeof MarketSession.Type =>
+  session === undefined ? alwaysOpen(state) : {
+    state: session.state,
+    asOfEpochMs: session.asOfEpochMs,
+    nextOpenEpochMs: session.nextOpenEpochMs,
+    nextCloseEpochMs: session.nextCloseEpochMs,
+    riskIncreasingOrderCutoffEpochMs: session.riskIncreasingOrderCutoffEpochMs
+  }
 
 export const MarketSnapshot = Schema.Struct({
   version: Schema.Literal("external-market-snapshot/v1"),
@@ -239,8 +249,8 @@ export const registry = (state: Reads): Registry => ({
   markets: listedMarkets(state).map((view) => registered(state, view))
 })
 
-/** Snapshots of one venue's markets. Callers that need many should create it once. */
-export const make = (state: Reads): (view: MarketView) => MarketSnapshot => {
+/** The digest of one venue's registry. Callers that need it often should create this once. */
+export const digestOf = (state: Reads): () => string => {
   let digest = { sequence: -1, text: "" }
   /** By market index: the canonical text as of the last record that changed the market. */
   const texts: Array<{ readonly sequence: number; readonly text: string } | undefined> = []
@@ -254,7 +264,7 @@ export const make = (state: Reads): (view: MarketView) => MarketSnapshot => {
     return text
   }
 
-  const registryDigest = (): string => {
+  return () => {
     const { registrySequence } = state
     if (digest.sequence !== registrySequence) {
       // Equal to the canonical form of `registry`, since the names are in order.
@@ -263,26 +273,22 @@ export const make = (state: Reads): (view: MarketView) => MarketSnapshot => {
     }
     return digest.text
   }
-
-  return (view) => ({
-    version: "external-market-snapshot/v1",
-    marketId: view.parameters.marketId,
-    status: view.status,
-    market: details(view),
-    marketSession: sessionOf(state, view),
-    snapshotSequence: view.marketSequence,
-    readModelDigest: registryDigest(),
-    resync: { stream: "market.status", fromSequence: view.marketSequence }
-  })
 }
 
-/** A snapshot with the caller's favorite mark. */
-export const asSeenBy = (
-  state: Reads,
-  trader: Trader | undefined,
-  { index }: MarketView,
-  snapshot: MarketSnapshot
-): MarketSnapshot =>
-  trader !== undefined && state.isFavorite(trader.account, index)
-    ? { ...snapshot, market: { ...snapshot.market, favorite: true } }
-    : snapshot
+/** A market's snapshot under the registry's digest, as whoever has no favorites sees it. */
+export const of = (state: Reads, view: MarketView, readModelDigest: string): MarketSnapshot => ({
+  version: "external-market-snapshot/v1",
+  marketId: view.parameters.marketId,
+  status: view.status,
+  market: details(view),
+  marketSession: sessionOf(state, view),
+  snapshotSequence: view.marketSequence,
+  readModelDigest,
+  resync: { stream: "market.status", fromSequence: view.marketSequence }
+})
+
+/** Snapshots of one venue's markets. Callers that need many should create it once. */
+export const make = (state: Reads): (view: MarketView) => MarketSnapshot => {
+  const digest = digestOf(state)
+  return (view) => of(state, view, digest())
+}
