@@ -6,7 +6,8 @@
  * What has to hold: beyond its limit a key is let in by each route that cancels, and by no other. Where an address has used up its own, a
  * ticket is still taken for its key, and one that was ended is not. An agent that polls too fast has to wait from then on, and not from the
  * last time that it polled in time. The metrics are read no more often than that they cannot slow the venue, and however often, it takes
- * nothing from what else the address may do; nor does anything that browsers there send for a page of another site. With a new window a key has all its cancels beyond the limit again.
+ * nothing from what else the address may do; nor does anything that browsers there send for a page of another site. With a new window a key has all its cancels beyond the
+ * limit again.
  */
 import { unlimited } from "../faults/Options.js"
 import { metricsPerAddress, ofOtherSites } from "../properties/rateLimit.js"
@@ -98,7 +99,8 @@ const onceMoreBeyond = (stage: Stage, who: OwnerCalls.Bearer): void => {
 export const beyondTheLimit: Scenario = {
   name: "beyond-the-limit",
   what: "a key that has used up its limit, on every route that it may use, and tickets shown from an address that has used up its own, and "
-    + "an agent that polls too fast, an address that reads the metrics too often, a page of another site that asks from there, and a key that cancels beyond its limit in two windows",
+    + "an agent that polls too fast, an address that reads the metrics too often, a page of another site that asks from there, "
+    + "and a key that cancels beyond its limit in two windows",
   set: { ...affiliates, limits: { ...unlimited, perAddress, perKey } },
   play: (stage) => {
     const market = stage.market("ABC", 1_000)

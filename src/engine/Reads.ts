@@ -521,8 +521,8 @@ export interface Reads {
    */
   readonly fillsAmong: (asked: FillsAsked, most: number, from?: number) => FillsFound
   /**
-   * The first `limit` retained fills of an account, in one market unless `anyMarket`, at or after a time, oldest first; undefined where more
-   * than `most` of the venue's fills would have to be looked at.
+   * The first `limit` retained fills of an account, in one market unless `anyMarket`, at or after a time, oldest first; undefined where
+   * more than `most` of the venue's fills would have to be looked at.
    */
   readonly fillsSince: (
     account: number,

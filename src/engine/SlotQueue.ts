@@ -38,7 +38,7 @@ export class SlotQueue {
     this.end -= pageLength
   }
 
-  /** The first position where something does not hold that holds of all older ones and of no younger one; the length where it always does. */
+  /** The first position of which something does not hold that holds of all older ones and of no younger one; the length where none is. */
   firstNot(holds: (slot: number) => boolean): number {
     let low = 0
     let high = this.length

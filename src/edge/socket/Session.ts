@@ -355,21 +355,17 @@ export class Session implements Conversation {
     }
     // Frames sent for an account do not count against the address, so that nobody is cut off by others who share it. Nor do the
     // frames that every client begins with: after a restart thousands of clients of one address show their tickets in the same
-    // second. Nor do pongs: the venue has asked for them.
+    // second. Nor do pongs: the venue has asked for them. What pages of other sites send counts apart, since any page could
+    // otherwise end what its visitor's own clients read.
     const isOfNobody = !isAsked && this.authority === undefined && ++this.anonymousFrames > bounds.openingFrames
-    if (!isOfNobody || this.mayBeHeard()) return true
+    if (!isOfNobody || this.setting.mayHear(this.address, this.isCrossSite)) return true
     this.end(abuse, tooManyOfAddress)
     return false
   }
 
-  /** Counts a frame without an account. Those of other sites' pages count apart: any page could end what its visitor's address reads. */
-  private mayBeHeard(): boolean {
-    return this.isCrossSite ? this.setting.mayHearCrossSite(this.address) : this.setting.mayHear(this.address)
-  }
-
   /** Counts a refused frame against its key; orders that reach their route are counted there. */
   private countRefusal(): void {
-    if (this.authority !== undefined && !this.setting.mayHear(this.authority.apiKey)) this.end(abuse, tooManyRefused)
+    if (this.authority !== undefined && !this.setting.mayHear(this.authority.apiKey, false)) this.end(abuse, tooManyRefused)
   }
 
   private hear(value: unknown): void {

@@ -185,10 +185,11 @@ export interface Setting {
   ) => Effect.Effect<A | "room" | undefined>
   /** Starts a background Effect. Returns how to end it. */
   readonly fork: (effect: Effect.Effect<void>) => () => void
-  /** Counts a frame of an address or an API key. Returns whether it is within the limit per second. */
-  readonly mayHear: (subject: Subject) => boolean
-  /** Counts a frame that a page of another site sends from an address. Returns whether it is within the limit per second of such pages. */
-  readonly mayHearCrossSite: (address: string) => boolean
+  /**
+   * Counts a frame of an address or an API key; `isCrossSite`: that a page of another site sends. Returns whether it is within the limit
+   * per second.
+   */
+  readonly mayHear: (subject: Subject, isCrossSite: boolean) => boolean
   /** Bytes that one connection may hold now. */
   readonly mostBuffered: () => number
   /** Called when a session has frames to send. */

@@ -323,13 +323,18 @@ export const begin = (
   return { hub, payloads, replays, retention, changes, sessions, starts: live.starts }
 }
 
+/** Frames of addresses that speak for nobody, and refused ones of keys, in each second; apart, those that pages of other sites send. */
+const heardOver = ({ messagesPerSecond, messagesTogether = bounds.connectionsWorthOfFrames * messagesPerSecond }: Room) => ({
+  own: new Windows(messagesTogether, heardMs),
+  crossSite: new Windows(messagesTogether, heardMs)
+})
+
 /** The stream, as an application has it. */
 export const make = (parts: Parts): Required<Pick<Application, "open">> => {
   const { handle, random, room, runtime, services, stage, streams: { hub, payloads, replays, retention, sessions, starts } } = parts
   const { barrier, environment, metrics, nextRequestId, now, state } = services
   const disconnects = new Disconnects(services, stage, runtime)
-  const messagesTogether = room.messagesTogether ?? bounds.connectionsWorthOfFrames * room.messagesPerSecond
-  const [heard, heardCrossSite] = [new Windows(messagesTogether, heardMs), new Windows(messagesTogether, heardMs)]
+  const heard = heardOver(room)
   const setting: Setting = {
     environment,
     room,
@@ -365,8 +370,7 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
       const fiber = Runtime.runFork(runtime)(effect)
       return () => fiber.unsafeInterruptAsFork(FiberId.none)
     },
-    mayHear: (subject) => heard.take(subject, now()),
-    mayHearCrossSite: (address) => heardCrossSite.take(address, now()),
+    mayHear: (subject, isCrossSite) => (isCrossSite ? heard.crossSite : heard.own).take(subject, now()),
     mostBuffered: () => sessions.mostBuffered,
     touched: (session) => sessions.touched(session)
   }
@@ -375,7 +379,7 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
     () => disconnects.untaken)
   metrics.counter("venue_stream_frames_beyond_total",
     "Frames beyond what an address may send without a ticket, or an API key have refused, in a second: each ended its connection.",
-    () => heard.refused + heardCrossSite.refused)
+    () => heard.own.refused + heard.crossSite.refused)
 
   const accept = (peer: Peer, from: UpgradeRequest): Session => {
     const session = new Session(setting, peer, from, `con_${Buffer.from(random.bytes(idBytes)).toString("hex")}`,
