@@ -1,6 +1,6 @@
 /**
  * Ring indices in the order in which they were filled: added at one end, taken off at the other. They lie in pages of which none is ever
- * copied to make room; one is let go with the last index that was in it.
+ * copied to make room. One is used again, or let go, when the last index that was in it has been taken off.
  */
 const pageBits = 10
 const pageLength = 1 << pageBits
@@ -33,9 +33,11 @@ export class SlotQueue {
   shift(): void {
     this.first++
     if (this.first < pageLength) return
-    this.pages.shift()
+    const page = this.pages.shift()!
     this.first = 0
     this.end -= pageLength
+    // Used again where no other is free: a full ring takes off as many as it adds, and a market that has become quiet keeps few.
+    if (this.pages.length << pageBits <= this.end + pageMask) this.pages.push(page)
   }
 
   /** The first position of which something does not hold that holds of all older ones and of no younger one; the length where none is. */
