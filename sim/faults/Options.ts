@@ -14,6 +14,7 @@ import * as Liquidations from "../model/NaiveLiquidation.js"
 import type * as SimBank from "../world/SimBank.js"
 import type * as SimFollower from "../world/SimFollower.js"
 import type * as SimIndexFeed from "../world/SimIndexFeed.js"
+import type * as SimProxies from "../world/SimProxies.js"
 import type { SimRandom } from "../world/SimRandom.js"
 import type * as SimWire from "../world/SimWire.js"
 import { type Limits, listedOrigin, type ToldAgain } from "../properties/Observation.js"
@@ -197,6 +198,8 @@ export interface Options {
   readonly origins?: ReadonlyArray<string>
   /** Connections on which requests travel as bytes. Absent: requests have no connections. */
   readonly wire?: SimWire.Behaviour
+  /** The venue's own proxies, and what clients claim to be. Absent: there are none, and nobody claims an address. */
+  readonly proxies?: SimProxies.Behaviour
 }
 
 /** Price moves timed so that an account falls under its margin at a moment, or in a state, that chance rarely meets. */
@@ -1345,11 +1348,29 @@ const wire = (random: SimRandom, profile: Profile, isLimited: boolean): Pick<Opt
   }
 }
 
+/** Share of runs in which clients claim addresses that are not theirs, to proxies or, where there are none, to the venue itself. */
+const proxiesShare = 0.35
+
+const proxies = (random: SimRandom): SimProxies.Behaviour | undefined =>
+  random.chance(proxiesShare)
+    ? { count: random.pick([0, 1, 1, 2, 3]), forgedShare: random.pick([0.2, 0.6, 1]), spelledShare: random.pick([0, 0.3, 1]) }
+    : undefined
+
+/** The same run behind proxies, whose connections all clients share: a limit for one address would be one for everybody. */
+const proxied = (options: Options, random: SimRandom): Options => {
+  const drawn = proxies(random)
+  if (drawn === undefined) return options
+  const { wire } = options
+  return wire === undefined || drawn.count === 0
+    ? { ...options, proxies: drawn }
+    : { ...options, proxies: drawn, wire: { ...wire, perAddress: enough, isBehindProxies: true } }
+}
+
 /**
- * All options but those that only some runs have: the ledger, the removed lock, intervals that end in a hurry, pages of other origins, and
- * connections as bytes.
+ * All options but those that only some runs have: the ledger, the removed lock, intervals that end in a hurry, pages of other origins,
+ * connections as bytes, and proxies.
  */
-type Drawn = Required<Omit<Options, "funds" | "intervals" | "lock" | "origins" | "wire">>
+type Drawn = Required<Omit<Options, "funds" | "intervals" | "lock" | "origins" | "proxies" | "wire">>
 
 /** The profiles in which the lock may be taken away: the others are without disk faults, or without crashes. */
 const mayLoseLock: ReadonlySet<Profile> = new Set(["swarm", "crash", "disk"])
@@ -1419,7 +1440,10 @@ const fillingMs = 200
 const daysOf = (drawn: Bounds, random: SimRandom): number => isTight(drawn) ? random.pick([0, 1, 2]) : 0
 
 /** Draws a run's options. `random` is the generator named `options`. */
-export const draw = (profile: Profile, random: SimRandom): Options => {
+export const draw = (profile: Profile, random: SimRandom): Options => proxied(drawWithin(profile, random), random.split("proxies"))
+
+/** Everything but what lies before the venue. */
+const drawWithin = (profile: Profile, random: SimRandom): Options => {
   const drawnEdges = edges(random.split("edges"))
   const plain: Drawn = {
     network: {

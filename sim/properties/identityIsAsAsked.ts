@@ -5,7 +5,8 @@
  * one record. And a passkey's proof in time is not refused as unproven. A browser is asked to create a passkey other than those that the
  * account has, and to sign with whichever it finds. An owner who decides about an agent sees all that it requested, through a link that
  * contains the owner's code and none of the agent's secrets. A failure is noted as what it was, a sign-in or an approval of money, and no
- * failed sign-in is kept from the account's owner.
+ * failed sign-in is kept from the account's owner. The address that is noted is the one from which its client sent the request, whatever
+ * that claims and through however many proxies it comes.
  */
 import { accountId as idOf } from "../../src/domain/Ids.js"
 import { Refusal } from "../../src/domain/Refusal.js"

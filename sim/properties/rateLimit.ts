@@ -59,8 +59,14 @@ export const signingIn: ReadonlySet<string> = new Set(["beginAuthentication", "f
 /** How many such requests an address may make in a window. */
 const signIns = ({ perAddress, signInsPerAddress = perAddress }: Limits): number => signInsPerAddress
 
-/** The window of an address, that of the traders or of the owners; signing in has one of its own. */
-const subjectAt = (address: string): string => `address of ${address === addresses.traders ? "traders" : "owners"}`
+/**
+ * The window of an address, that of the traders or of the owners, whatever they claim and through however many proxies they come; signing
+ * in has one of its own. Bytes that are no request say nothing of their sender, and count for the proxy that they come from.
+ */
+const subjectAt = (address: string): string => {
+  if (address === addresses.traders) return "address of traders"
+  return address === addresses.owners ? "address of owners" : `address of ${address}`
+}
 
 const homeOf = ({ credential, id }: Call): string =>
   subjectAt(id < firstApart || (id >= firstOfTickets && credential === "trader") ? addresses.traders : addresses.owners)

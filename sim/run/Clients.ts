@@ -15,6 +15,7 @@ import type { Witness } from "./Witness.js"
 import type { SimClock } from "../world/SimClock.js"
 import type { World } from "./World.js"
 import { addresses } from "../world/Addresses.js"
+import * as SimProxies from "../world/SimProxies.js"
 
 /** Receives a ticket, its account, and the call that obtained it. */
 export type Ticketed = (ticket: string, accountId: string, call: Call) => void
@@ -88,9 +89,11 @@ export class Clients {
     }
   }
 
-  /** A call as a network request. */
-  #request(call: Call): Request {
-    const request = requestOf(call, this.world.options.origins !== undefined)
+  /** An attempt of a call as a network request, as the venue gets it. */
+  #request(call: Call, attempt: number): Request {
+    const { options: { origins, proxies }, root } = this.world
+    const sent = requestOf(call, origins !== undefined)
+    const request = proxies === undefined ? sent : SimProxies.through(proxies, sent, root.split(`proxies/${call.id}/${attempt}`))
     this.#callOf.set(request, call)
     return request
   }
@@ -134,7 +137,7 @@ export class Clients {
   sendUnheard(draft: Draft, told: (status: number) => void): void {
     const call = callOf(draft, this.calls++)
     this.witness.see({ _tag: "Asked", call, attempt: 1 })
-    this.world.network.send(this.#request(call), unheardMs, (result) => {
+    this.world.network.send(this.#request(call, 1), unheardMs, (result) => {
       told(result._tag === "Replied" ? result.response.status : 0)
     })
   }
@@ -183,7 +186,7 @@ export class Clients {
     }
     const { timeoutMs } = options.workload
     const waitsMs = call.endpoint === "allowWithdrawals" ? Math.max(timeoutMs, comparedMs) : timeoutMs
-    const dealt = network.send(this.#request(call), waitsMs, (result) => {
+    const dealt = network.send(this.#request(call, attempt), waitsMs, (result) => {
       if (result._tag !== "Replied") {
         witness.see({ _tag: "Unanswered", call, attempt, refused: result._tag === "Refused" })
         if (call.persistent) again()

@@ -202,6 +202,7 @@ const venueOptions = ({ options, options: { listing } }: World, rules: number, s
   // Simulated time may leap: the database is in memory, and closes at once.
   histories: { endingMs: Number.POSITIVE_INFINITY, ...pausesOf(options) },
   ...(options.origins === undefined ? {} : { corsOrigins: options.origins }),
+  ...(options.proxies === undefined ? {} : { trustedProxies: options.proxies.count }),
   ...(options.streams === undefined ? {} : { stream: roomOf(options.streams) })
 })
 

@@ -99,7 +99,7 @@ export const make = (request: Request, inject: NonNullable<SimDisk.Options["inje
       isSeenEarly: () => early.chance(options.disk.seenEarlyRate ?? 0),
       inject
     }),
-    network: SimNetwork.make(time, root.split("network"), SimNetwork.noFaults, options.wire),
+    network: SimNetwork.make(time, root.split("network"), SimNetwork.noFaults, options.wire, options.proxies),
     markets,
     feed: markets === undefined || options.feed === undefined ? undefined : feedOf(markets, options.feed, time, root.split("feed")),
     bank: options.funds === undefined

@@ -5,8 +5,7 @@
  * Faults: none of its own. The network's faults strike requests on their way.
  */
 import { Effect, Layer } from "effect"
-import { type Application, type Conversation, Listener, type Peer, type Request, type Response } from "../../src/edge/http/Listener.js"
-import { addresses } from "./Addresses.js"
+import { type Application, type Conversation, Listener, type Peer, type Request, type Response, type Sender } from "../../src/edge/http/Listener.js"
 import type { SimRandom } from "./SimRandom.js"
 import type { SimTime } from "./SimTime.js"
 import * as SimWire from "./SimWire.js"
@@ -28,8 +27,8 @@ export interface Caller {
 }
 
 export interface SimListener {
-  /** Begins a conversation with the listening process. */
-  readonly connect: (target: string, caller: Caller) => void
+  /** Begins a conversation with the listening process, as whoever connects to it. */
+  readonly connect: (target: string, sender: Sender, caller: Caller) => void
   /**
    * Delivers a request to the listening process; `random` draws what happens on its connection. Returns a function by which its sender
    * stops waiting for it.
@@ -91,9 +90,9 @@ const boundTo = (conversation: Conversation): Omit<Conversation, "closed"> => ({
 })
 
 /** Begins a conversation as a task of the process. */
-const begin = (at: Service, target: string, { accepted, peer, refused, wasCut }: Caller): void =>
+const begin = (at: Service, target: string, sender: Sender, { accepted, peer, refused, wasCut }: Caller): void =>
   at.station.ready(() => {
-    const opening = at.application.open?.({ target, headers: {}, remoteAddress: addresses.streams })
+    const opening = at.application.open?.({ target, ...sender })
     if (opening === undefined || "refused" in opening || !at.open) return refused()
     let conversation: Conversation | undefined = undefined
     const end = (): void => {
@@ -211,9 +210,9 @@ export const make = (time: SimTime, watch: () => Watch | undefined, wired: () =>
     })
 
   return {
-    connect: (target, caller) => {
+    connect: (target, sender, caller) => {
       if (service === undefined || !service.open) caller.refused()
-      else begin(service, target, caller)
+      else begin(service, target, sender, caller)
     },
     deliver,
     layerFor,

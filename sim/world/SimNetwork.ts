@@ -5,11 +5,14 @@
  * Fault model: a request is delayed, lost on the way in (the connection is cut: never handled), delivered a second time by an
  * intermediary, or half-open (handled or not, no reply arrives); a reply is lost after the venue acted. A refused connection means that
  * nothing listened when the request arrived, so that nothing was done. In all other cases without a reply, the result is unknown. Bytes
- * are never changed.
+ * are never changed. WebSockets come through the venue's own proxies, where a run has them (`SimProxies`); requests have been through them
+ * before they are sent here.
  */
 import type { Layer } from "effect"
-import type { Conversation, Listener, Request, Response } from "../../src/edge/http/Listener.js"
+import type { Conversation, Listener, Request, Response, Sender } from "../../src/edge/http/Listener.js"
+import { addresses } from "./Addresses.js"
 import * as SimListener from "./SimListener.js"
+import * as SimProxies from "./SimProxies.js"
 import type { SimRandom } from "./SimRandom.js"
 import type { SimTime } from "./SimTime.js"
 import { type Behaviour, type Told, unheard } from "./SimWire.js"
@@ -123,7 +126,12 @@ const inOrder = (time: SimTime, delayMs: () => number) => (apartMs: () => number
 }
 
 /** Begins WebSockets to the listening process, with delays up to a maximum. */
-const connecting = (time: SimTime, listener: SimListener.SimListener, maxDelayMs: () => number): SimNetwork["connect"] =>
+const connecting = (
+  time: SimTime,
+  listener: SimListener.SimListener,
+  maxDelayMs: () => number,
+  through: (sender: Sender) => Sender
+): SimNetwork["connect"] =>
 (
   target,
   own,
@@ -154,7 +162,7 @@ const connecting = (time: SimTime, listener: SimListener.SimListener, maxDelayMs
       isOver = true
       hearing.ended(code)
     })
-  listener.connect(target, {
+  listener.connect(target, through({ headers: {}, remoteAddress: addresses.streams }), {
     peer: {
       send: (frames) => {
         for (const { text } of frames) {
@@ -203,8 +211,9 @@ const connecting = (time: SimTime, listener: SimListener.SimListener, maxDelayMs
 
 /**
  * A network with these faults; `random` is a generator of its own. `wire`: how connections behave, where requests travel on them as bytes.
+ * `proxies`: what WebSockets come through.
  */
-export const make = (time: SimTime, random: SimRandom, initial: Faults, wire?: Behaviour): SimNetwork => {
+export const make = (time: SimTime, random: SimRandom, initial: Faults, wire?: Behaviour, proxies?: SimProxies.Behaviour): SimNetwork => {
   let faults = initial
   let held: Array<() => void> | undefined
   let watching: SimListener.Watch | undefined
@@ -259,8 +268,11 @@ export const make = (time: SimTime, random: SimRandom, initial: Faults, wire?: B
     return { halfOpen, requestLost: lostIn, replyLost: lostOut, duplicated }
   }
 
+  const ofProxies = random.split("proxies")
+  const through = (sender: Sender): Sender => proxies === undefined ? sender : SimProxies.through(proxies, sender, ofProxies)
+
   return {
-    connect: connecting(time, listener, () => faults.maxDelayMs),
+    connect: connecting(time, listener, () => faults.maxDelayMs, through),
     send,
     layerFor: listener.layerFor,
     cut: listener.cut,

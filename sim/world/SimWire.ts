@@ -12,7 +12,7 @@ import { Head, headersOf, headersOfSender, isSound } from "../../src/edge/http/H
 import { type Answerable, Exchange, type Framed, Lane, type Wire } from "../../src/edge/http/Lane.js"
 import type { Application, Misframed, Reply, Request, Response, Serving } from "../../src/edge/http/Listener.js"
 import { bodyLimit } from "../../src/edge/http/Requests.js"
-import { Rotation } from "../../src/edge/http/Rotation.js"
+import { Rotation, urgentPerTurn } from "../../src/edge/http/Rotation.js"
 import { Unread } from "../../src/edge/http/Unread.js"
 import type { SimRandom } from "./SimRandom.js"
 import type { SimTime } from "./SimTime.js"
@@ -41,6 +41,8 @@ export interface Behaviour {
   readonly perAddress: number
   /** Most bytes of answers that wait for clients, over all connections. */
   readonly unreadBytes: number
+  /** Whether connections are the venue's own proxies', each of which all clients share. Absent: each client has its own. */
+  readonly isBehindProxies?: boolean
 }
 
 /** Bytes that are no request, and what they are refused as. */
@@ -741,7 +743,7 @@ export const make = (time: SimTime, behaviour: Behaviour, ground: Ground): SimWi
     behaviour,
     ground,
     ticks,
-    rotation: new Rotation(soon, ticks.later, now),
+    rotation: new Rotation(soon, ticks.later, now, behaviour.isBehindProxies === true ? urgentPerTurn : undefined),
     unread,
     connections,
     now,
