@@ -1,8 +1,9 @@
 /**
  * Safety (contract). `/metrics` reports the truth: its counts of requests and refusals since the process started are those sent and
  * answered, its counts of markets are those of the records since then, and the venue's state in it is that of the record that it names.
- * The histories stand at the end of a durable block, and a snapshot that the process has saved has a time. The venue's state may be left
- * out only until the process has said that it is ready.
+ * The histories stand at the end of a durable block, and a snapshot that the process has saved has a time. As many commands wait as went
+ * into the inbox and did not come out, and as many connections were opened as were let in. The venue's state may be left out only until the
+ * process has said that it is ready.
  */
 import { idsPerRecord } from "../../src/domain/Ids.js"
 import * as Order from "../../src/domain/Order.js"
@@ -44,6 +45,9 @@ interface Made {
   /** How many followers it had started, and whether the last one had not ended. */
   readonly followers: number
   readonly isFollowed: boolean
+  /** How many commands waited in its inbox, and how many connections it had let in; undefined where there are none. */
+  readonly waiting: number
+  readonly letIn: number | undefined
 }
 
 /** A process, and its events. */
@@ -67,6 +71,9 @@ interface Process {
   /** How many followers it has started, and whether the last one has not ended. */
   followers: number
   isFollowed: boolean
+  /** How many commands wait in its inbox, and how many connections it has let in; undefined before the first. */
+  waiting: number
+  letIn: number | undefined
   /** Placements and amendments refused by records, by market and guard. */
   readonly refused: Map<string, number>
   /** How often each market was halted by the operator. */
@@ -103,6 +110,8 @@ const started = (bounds: Bounds, affiliates: boolean): Process => ({
   isReady: false,
   followers: 0,
   isFollowed: false,
+  waiting: 0,
+  letIn: undefined,
   refused: new Map(),
   halts: new Map(),
   startedAtSeconds: undefined
@@ -120,8 +129,8 @@ const handling = (process: Process, seen: Observation & { readonly _tag: "Handli
   process.madeBefore = made
   if (made !== undefined && atEpochMs >= made.atEpochMs && atEpochMs - made.atEpochMs < keptMs) return
   const kept = { ...counts, answered: new Map(counts.answered), refused: new Map(counts.refused) }
-  const { followers, isFollowed, isReady } = process
-  process.made = { counts: kept, atEpochMs, isReady, movedAhead, followers, isFollowed }
+  const { followers, isFollowed, isReady, letIn, waiting } = process
+  process.made = { counts: kept, atEpochMs, isReady, movedAhead, followers, isFollowed, letIn, waiting }
 }
 
 /** Requests whose answers have an outcome for each of several entries. */
@@ -413,6 +422,19 @@ const ofFollower = (told: Told, since: number, { followers, isFollowed }: Made, 
   told.is("venue_follower_starts_total", followers)
   told.is("venue_follower_running", isFollowed ? 1 : 0)
   if (newest >= since) told.lies("venue_snapshot_saved_at_seconds", 1, Number.MAX_SAFE_INTEGER)
+  // What was compared lies behind the follower, and the follower not before the newest snapshot.
+  const [agreed, durable] = [told.one("venue_follower_agreed_sequence") ?? 0, told.one("venue_durable_sequence") ?? 0]
+  told.lies("venue_follower_agreed_sequence", 0, durable)
+  told.lies("venue_follower_behind_records", 0, durable - Math.min(durable, Math.max(newest, isFollowed ? agreed : 0)))
+}
+
+/** Checks the connections that were opened, where requests travel on any: those without room are counted with them, and by themselves. */
+const ofConnections = (told: Told, { letIn }: Made): void => {
+  if (letIn === undefined) return
+  const [accepted, turnedAway] = [told.one("venue_connections_accepted_total"), told.one("venue_connections_turned_away_total")]
+  if (accepted === undefined || turnedAway === undefined) return told.refuse("nothing is told of the connections that were opened")
+  if (accepted - turnedAway !== letIn)
+    told.refuse(`${accepted} connections are told to have been opened, ${turnedAway} of them without room, and ${letIn} were let in`)
 }
 
 /** Checks the metrics of the whole venue. */
@@ -457,6 +479,8 @@ const judge = (
   histograms(told)
   ofHistories(told, blockEnds)
   ofFollower(told, since, made, snapshots)
+  ofConnections(told, made)
+  if (told.families.has("venue_inbox_depth")) told.is("venue_inbox_depth", made.waiting)
   // Whatever becomes of its clock, a process has begun once.
   told.is("venue_started_at_seconds", process.startedAtSeconds ??= told.one("venue_started_at_seconds") ?? 0)
   const sequence = told.one("venue_engine_sequence") ?? -1
@@ -506,7 +530,8 @@ const come = (process: Process, all: State, seen: Observation): Verdict => {
       return holds
     }
     case "Taken": {
-      const { answered: outcome, command } = seen
+      const { answered: outcome, command, waited } = seen
+      if (waited) process.waiting--
       if (outcome !== undefined && !outcome.replayed) noteRefused(process.counts.refused, command, () => outcome.refusal)
       return holds
     }
@@ -518,7 +543,11 @@ const come = (process: Process, all: State, seen: Observation): Verdict => {
       process.isFollowed = false
       return holds
     case "Offered":
-      if (!seen.taken) noteRefused(process.counts.refused, seen.command, () => Refusal.inboxFull)
+      if (seen.taken) process.waiting++
+      else noteRefused(process.counts.refused, seen.command, () => Refusal.inboxFull)
+      return holds
+    case "OnConnection":
+      if (seen.event.is === "let in") process.letIn = (process.letIn ?? 0) + 1
       return holds
     default:
       return holds

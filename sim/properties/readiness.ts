@@ -5,8 +5,10 @@
  * on the ledger it gives whether withdrawals are open or why they are stopped, what an operator accepted as lacking, what the ledger said
  * that cannot be, up to which offset the journal has it, and how many transfers are not over. A follower that has ended is not told as one
  * that runs. Checked where everything decided is durable:
- * there the model stands where the engine does. `/metrics` says the same of the indexes. While a block has not come through for a second,
- * the venue does not call itself ready.
+ * there the model stands where the engine does. `/metrics` says the same of the indexes, and how far the clock lies behind the records.
+ * While a block has not come through for a second, or while the clock lies far behind, the venue does not call itself ready. The last
+ * durable record that it tells is at least the last that any answer rested on, and is durable. How it started is told as it was: from a
+ * snapshot that was taken, with every record between that and its own first one.
  */
 import { isNeeded } from "../model/NaiveFunds.js"
 import { sessionOf } from "../model/NaiveRisk.js"
@@ -16,7 +18,7 @@ import { mostBehindMs, standing } from "../model/Shown.js"
 import * as Exposition from "../reading/Exposition.js"
 import { isListed } from "../reading/MarketRules.js"
 import { difference, firstDifference } from "./Difference.js"
-import { isLimited, type Observation } from "./Observation.js"
+import { isLimited, type Observation, recordNamed } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 interface State {
@@ -27,6 +29,12 @@ interface State {
   decided: number
   /** Whether its last follower, if it has started one, has ended by itself. */
   hasFollowerEnded: boolean
+  /** The record of its start. */
+  since: number
+  /** The highest record that any answer has named. */
+  answered: number
+  /** The records of all snapshots that were ever begun. */
+  readonly snapshots: Set<number>
 }
 
 /** The reported state of an index. */
@@ -117,6 +125,56 @@ const judge = ({ model }: State, { answer, atEpochMs }: Observation & { readonly
     ?? difference(`the stale markets at ${atEpochMs}`, staleMarkets, expected.filter(({ indexStale }) => indexStale).length)
 }
 
+/** What a report tells of the journal, of the clock, and of the start. */
+interface ToldOfStart {
+  readonly status: string
+  readonly dependency?: string
+  readonly durableSequence: number
+  readonly details: {
+    readonly recoveredFromSnapshot?: number
+    readonly replayedRecords?: number
+    readonly follower?: string
+    readonly followerBehindRecords?: number
+    readonly snapshotSequence?: number
+    readonly snapshotSavedAtEpochMs?: number
+  }
+}
+
+/** Checks how the process says that it has started. */
+const judgeStart = ({ since, snapshots }: State, { details, status }: ToldOfStart): Verdict => {
+  const { recoveredFromSnapshot: from, replayedRecords: replayed } = details
+  if (from === undefined || replayed === undefined) {
+    return status === "ready" ? broken("a venue that is ready does not tell how it has started") : holds
+  }
+  if (from !== 0 && !snapshots.has(from)) return broken(`a start is told from a snapshot of record ${from}, and there never was one`)
+  return difference("the last record that the process has recovered", from + replayed, since - 1)
+}
+
+/** Checks that what is told to be durable is no less than what answers rested on, and how far the follower is told to be behind it. */
+const judgeDurable = ({ answered }: State, { details, durableSequence }: ToldOfStart): Verdict => {
+  if (durableSequence < answered) return broken(`record ${durableSequence} is told to be the last durable one, and an answer named ${answered}`)
+  const { followerBehindRecords: behind, snapshotSavedAtEpochMs: savedAt = 0, snapshotSequence = 0 } = details
+  if (behind === undefined) return holds
+  // Whoever has saved a snapshot has run everything up to its record.
+  const most = durableSequence - (savedAt > 0 ? snapshotSequence : 0)
+  return behind >= 0 && behind <= most ? holds : broken(`the follower is told to be ${behind} records behind, and is ${most} at most`)
+}
+
+/** Checks that the clock makes the venue unready exactly while it lies far behind the records. */
+const judgeClock = ({ model }: State, { dependency, durableSequence }: ToldOfStart, atEpochMs: number): Verdict => {
+  if (model === undefined || durableSequence !== model.sequence || dependency === "journal") return holds
+  const isBehind = model.atEpochMs - atEpochMs > mostBehindMs
+  return difference(`what the venue lacks at ${atEpochMs}, records being of ${model.atEpochMs}`, dependency, isBehind ? "clock" : undefined)
+}
+
+/** Checks what needs no state of the engine, and the clock where the model stands where the engine does. */
+const judgeStanding = (state: State, { answer, atEpochMs }: Observation & { readonly _tag: "Handled" }): Verdict => {
+  if (answer === undefined) return holds
+  const told = JSON.parse(answer.text) as ToldOfStart
+  return judgeStart(state, told) ?? judgeDurable(state, told)
+    ?? (state.decided === state.model?.sequence ? judgeClock(state, told, atEpochMs) : holds)
+}
+
 /** From this age on, by true time, a block that has not come through makes the venue unready, ms; clocks show whole milliseconds. */
 const slowMs = 1_000 + 1
 
@@ -164,6 +222,9 @@ const judgeGauges = ({ model }: State, { answer: { status, text }, clock }: Obse
   const samples = (name: string): ReadonlyArray<Exposition.Sample> => families.get(name)?.samples.get(name) ?? []
   const isOf = (name: string): boolean => samples(name)[0]?.value === model.sequence
   if (!isOf("venue_engine_sequence") || !isOf("venue_durable_sequence")) return holds
+  const behind = samples("venue_clock_behind_ms")[0]?.value ?? -1
+  const [least, most] = [clock[1], clock[0] - keptMs].map((at) => Math.max(0, model.atEpochMs - at)) as [number, number]
+  if (behind < least || behind > most) return broken(`the clock is told in metrics to be ${behind} ms behind, must be from ${least} to ${most}`)
   for (const market of model.markets.filter((each) => isListed(each.status) && !isDelisted(each))) {
     const { marketId } = market.parameters
     const value = (name: string): number | undefined => samples(name).find(({ labels }) => labels.get("market") === marketId)?.value
@@ -175,16 +236,38 @@ const judgeGauges = ({ model }: State, { answer: { status, text }, clock }: Obse
 }
 
 /** The record of a process's start shows that its state is the journal's. */
-const committed = (state: State, { model, record: { command } }: Observation & { readonly _tag: "Committed" }): void => {
+const committed = (state: State, { model, record: { command, sequence } }: Observation & { readonly _tag: "Committed" }): void => {
   state.model = model
-  if (command.kind === "StartVenue" || command.kind === "OpenVenue") state.hasBegun = true
+  if (command.kind !== "StartVenue" && command.kind !== "OpenVenue") return
+  state.hasBegun = true
+  state.since = sequence
+}
+
+/** Checks an answer as it arrives: it told nothing durable that was not, as it left. */
+const answered = (state: State, seen: Observation & { readonly _tag: "Answered" }): Verdict => {
+  const { answer, call: { endpoint }, leftBehind } = seen
+  state.answered = Math.max(state.answered, recordNamed(answer) ?? 0)
+  if (endpoint === "getReadiness" && answer.status !== 429) {
+    const { durableSequence = 0 } = (answer.json ?? {}) as { readonly durableSequence?: number }
+    if (durableSequence > leftBehind) return broken(`record ${durableSequence} was told to be durable when ${leftBehind} was the last one`)
+  }
+  if (endpoint !== "getMetrics" || !state.hasBegun || isLimited(answer)) return holds
+  return state.decided === state.model?.sequence ? judgeGauges(state, seen) : holds
 }
 
 export const readiness: Property<State> = {
   name: "probes-are-told-how-the-venue-stands",
   invariant: "contract",
   kind: "safety",
-  initial: () => ({ model: undefined, hasBegun: false, decided: 0, hasFollowerEnded: false }),
+  initial: () => ({
+    model: undefined,
+    hasBegun: false,
+    decided: 0,
+    hasFollowerEnded: false,
+    since: 0,
+    answered: 0,
+    snapshots: new Set()
+  }),
   observe: (state, seen) => {
     switch (seen._tag) {
       case "Started":
@@ -202,12 +285,15 @@ export const readiness: Property<State> = {
       case "Committed":
         committed(state, seen)
         return holds
+      case "SnapshotBegun":
+        state.snapshots.add(seen.sequence)
+        return holds
       case "Answered":
-        if (seen.call.endpoint !== "getMetrics" || !state.hasBegun || isLimited(seen.answer)) return holds
-        return state.decided === state.model?.sequence ? judgeGauges(state, seen) : holds
+        return answered(state, seen)
       case "Handled": {
         if (seen.call.endpoint !== "getReadiness" || !state.hasBegun) return holds
-        return judgeHung(seen) ?? judgeFollower(state, seen) ?? (state.decided === state.model?.sequence ? judge(state, seen) : holds)
+        return judgeHung(seen) ?? judgeFollower(state, seen) ?? judgeStanding(state, seen)
+          ?? (state.decided === state.model?.sequence ? judge(state, seen) : holds)
       }
       default:
         return holds
