@@ -304,7 +304,7 @@ class Run {
       traders: () => clients.identities
     }
     const operator = Operator.make(desk, World.operatorToken, world.root.split("operator"), world.options.workload, world.markets,
-      world.options.edges, world.options.listing)
+      world.options.edges, world.options)
     faults.beginOpening()
     host.start()
     this.until("the first start", () => host.reads !== undefined, 60_000)

@@ -33,6 +33,8 @@ export interface Options {
     readonly errorRate: number
     /** Share of failing calls that report a full disk. */
     readonly noSpaceShare: number
+    /** Whether a lack of room is a used-up quota, which the system tells by a code of its own. Absent: it is a full disk. */
+    readonly isQuota?: boolean
     /** A read, or an operation on names, fails. */
     readonly readErrorRate: number
     readonly nameErrorRate: number
@@ -294,8 +296,8 @@ export interface Streams {
   readonly silenceMs?: number
   /** How far back the streams of accounts can be resumed. Absent: as far as in a real venue. */
   readonly toldAgain?: ToldAgain
-  /** How much of the missed updates is read and sent at once. Absent: as much as in a real venue. */
-  readonly missed?: Missed
+  /** How much of the missed updates is read and sent at once. Absent, also of one of its members: as much as in a real venue. */
+  readonly missed?: Omit<Missed, "pageText"> & Partial<Pick<Missed, "pageText">>
   /** Their trading. Absent: none. */
   readonly trading?: Trading
   /** Their misuse of the stream. Absent: none, and the venue has its usual capacities. */
@@ -406,6 +408,8 @@ export interface Bounds {
   /** Most orders and keys that are remembered. */
   readonly orders: number
   readonly idempotencyKeys: number
+  /** Most markets. Absent: a venue's own. */
+  readonly markets?: number
   /** One account's placements take at most this fraction (one in so many) of the free room; 0: no limit for an account. Absent: 0. */
   readonly accountParts?: number
   /** Most orders that one record ends, and most that its incoming orders meet. Absent: a venue's own. */
@@ -925,6 +929,7 @@ const missed = (random: SimRandom): Pick<Streams, "missed"> =>
         pieceText: random.pick([1_500, 5_000, 50_000]),
         pieceRecords: random.pick([15, 60, 500]),
         pageRecords: random.pick([1, 20, 500]),
+        pageText: random.split("page text").pick([300, 2_000, usualBounds.pageText]),
         turnRecords: random.pick([7, 30, 200]),
         nearRecords: random.pick([10, 200]),
         standingMs: random.pick([0, 100, 5_000]),
@@ -1423,6 +1428,7 @@ const disk = (random: SimRandom): Options["disk"] => ({
   misdirectRate: swarm(random, 0.3, 0.3),
   maxCallMs: random.pick([0.5, 3, 20]),
   tornRate: 0.8 + 0.2 * random.next(),
+  isQuota: random.split("quota").chance(0.3),
   seenEarlyRate: random.split("seen early").pick([0, 0.5, 1]),
   failsAtEndsShare: random.split("failing ends").pick([0, 0, 0.3])
 })
@@ -1439,8 +1445,20 @@ const fillingMs = 200
 /** Days that pass while clients trade: a full table has entries to forget only after its retention. */
 const daysOf = (drawn: Bounds, random: SimRandom): number => isTight(drawn) ? random.pick([0, 1, 2]) : 0
 
+/** The markets of the file that every run begins with. */
+const marketsOfFile = 3
+/** Share of the runs whose file does not grow in which there is room for its markets and no more. */
+const noRoomShare = 0.4
+
+/** The same run without room for a further market, which its operator puts all the same. */
+const withoutRoom = (options: Options, random: SimRandom): Options =>
+  options.bounds !== undefined && options.listing?.growsAtMs === 0 && random.chance(noRoomShare)
+    ? { ...options, bounds: { ...options.bounds, markets: marketsOfFile } }
+    : options
+
 /** Draws a run's options. `random` is the generator named `options`. */
-export const draw = (profile: Profile, random: SimRandom): Options => proxied(drawWithin(profile, random), random.split("proxies"))
+export const draw = (profile: Profile, random: SimRandom): Options =>
+  proxied(withoutRoom(drawWithin(profile, random), random.split("most markets")), random.split("proxies"))
 
 /** Everything but what lies before the venue. */
 const drawWithin = (profile: Profile, random: SimRandom): Options => {

@@ -79,6 +79,8 @@ export interface Bounds {
   readonly ofAddress?: OfAddress
   readonly orders: number
   readonly idempotencyKeys: number
+  /** Absent: 1,024. */
+  readonly markets?: number
   readonly accountParts?: number
   /** Most orders beyond the price bands that a record cancels. Absent: 64. */
   readonly clearedAtOnce?: number
@@ -353,6 +355,8 @@ export type Observation =
     readonly connections: number
     /** Requests of all accounts that may wait for changes at once. */
     readonly changeWaits: number
+    /** Characters of the events of a page of changes from which on it takes no further record. */
+    readonly pageText: number
   }
   /** The process refused to start: the journal is for another version to finish, or to continue. */
   | {

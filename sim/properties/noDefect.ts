@@ -6,17 +6,17 @@
 import { broken, holds, type Property } from "./Property.js"
 
 /** Messages with which the process may end: each is how a failing disk appears from inside. */
-const worldly = /JournalUnknown|JournalFull|DiskError|E(IO|NOSPC)/
+const worldly = /JournalUnknown|JournalFull|DiskError|E(IO|NOSPC|DQUOT)/
 
 /** The messages of a process that has lost its lock, and of a start while somebody else holds it. */
 const unlocked = /JournalFenced\)?: the lock of the data directory was removed or replaced/
 const locked = /Locked/
 
 /**
- * A full disk without room for the next segment may not end the process: it continues in the room that it has. It may end where a single
- * write finds no room that was there a moment before, with a block placed in that segment already.
+ * A full disk, or a used-up quota, without room for the next segment may not end the process: it continues in the room that it has. It may
+ * end where a single write finds no room that was there a moment before, with a block placed in that segment already.
  */
-const needless = /JournalFull: .*next\.tmp/
+const needless = /(?:JournalFull|JournalUnknown): .*next\.tmp/
 
 /** What waited for the writer ends with it, and so does the process, which is judged then. */
 const ofWriter = /the writer stopped/

@@ -38,6 +38,8 @@ interface State {
   readonly figures: Map<string, number>
   /** The last durable record. */
   sequence: number
+  /** Characters from which on a page takes no further record. */
+  pageText: number
 }
 
 /** The default number of records of a page. */
@@ -86,12 +88,26 @@ const channelFault = (
   return missed === undefined ? holds : broken(`leaves out record ${missed} of ${channel}`)
 }
 
+/** The characters of the entries in events, as the venue counts them. */
+const textOf = (events: Changes["events"]): number =>
+  events.reduce((sum, { data }) => sum + (data as ReadonlyArray<unknown>).reduce<number>((all, each) => all + JSON.stringify(each).length, 0), 0)
+
+/** Checks that a page took no record behind one with which it had as much text as makes it full, and goes no further then. */
+const sizeFault = ({ pageText }: State, { events, hasMore, throughSequence }: Changes, leftBehind: number): Verdict => {
+  const last = events.at(-1)?.sequence
+  const before = textOf(events.filter(({ sequence }) => sequence !== last))
+  if (before >= pageText) return broken(`takes record ${last} behind ${before} characters, and ${pageText} are enough`)
+  if (textOf(events) < pageText || throughSequence === last) return holds
+  return hasMore || throughSequence < leftBehind || last === undefined ? broken(`is full and goes up to ${throughSequence}`) : holds
+}
+
 /** Checks that a page is in order, complete, durable, and in agreement with the stream. */
 const pageFault = (
-  { told, updates }: State,
+  state: State,
   { call, leftBehind }: Observation & { readonly _tag: "Answered" },
   page: Changes
 ): Verdict => {
+  const { told, updates } = state
   const { events, fromSequence, hasMore, throughSequence } = page
   const query = new URLSearchParams(call.target.split("?")[1])
   if (fromSequence !== Number(query.get("fromSequence"))) return broken(`is what is behind ${fromSequence}`)
@@ -107,6 +123,8 @@ const pageFault = (
   if (disorder >= 0) return broken(`has ${JSON.stringify(places[disorder])} at the wrong place`)
   const most = Number(query.get("limit") ?? usualLimit)
   if (new Set(places.map(([sequence]) => sequence)).size > most) return broken("tells of more records than it may")
+  const isTooLong = sizeFault(state, page, leftBehind)
+  if (isTooLong !== undefined) return isTooLong
   for (const channel of channels) {
     const verdict = channelFault(told, call.account, channel, page)
     if (verdict !== undefined) return verdict
@@ -161,7 +179,7 @@ export const streams: Property<State> = {
   name: "streams-equal-the-venue-and-skip-nothing",
   invariant: "I16",
   kind: "safety",
-  initial: () => ({ told: new ToldOfStreams(), updates: new Map(), pages: new Map(), figures: new Map(), sequence: 0 }),
+  initial: () => ({ told: new ToldOfStreams(), updates: new Map(), pages: new Map(), figures: new Map(), sequence: 0, pageText: 0 }),
   observe: (state, seen) => {
     const { pages, told, updates } = state
     switch (seen._tag) {
@@ -171,6 +189,7 @@ export const streams: Property<State> = {
         return holds
       case "Started":
         state.figures.clear()
+        state.pageText = seen.pageText
         return holds
       case "FrameTaken":
         figuresAsked(state, seen)

@@ -1,6 +1,7 @@
 /**
  * Safety (bounds). A command is refused for lack of room exactly where there is none: a placement where its orders would not fit beside
- * those remembered, any command with a key where its part of the table of keys, or of their outcomes, is full. A last eighth of each table
+ * those remembered, any command with a key where its part of the table of keys, or of their outcomes, is full, and a new market where there
+ * are as many as may be. A last eighth of each table
  * is reserved for risk-reducing commands, and of that a last part for the operator. No account takes more than its part of what is free to
  * placements when it asks, after ended entries were forgotten, and none is refused for less. Beyond it, cancels of its own open orders go
  * on, and whoever has something else to reduce has half of what is free to that, as long as a quarter of the placements' part is free or none of
@@ -45,8 +46,15 @@ const outcomesOf = (command: Command): number => {
   }
 }
 
+/** The markets that a venue has room for where nothing else is said. */
+const usualMarkets = 1_024
+
 /** The room that the command lacks; undefined where there is enough. */
-const lack = ({ atEpochMs, command }: Taken, { idempotencyKeys, orders }: Bounds, model: NaiveVenue): string | undefined => {
+const lack = ({ atEpochMs, command }: Taken, bounds: Bounds, model: NaiveVenue): string | undefined => {
+  const { idempotencyKeys, markets = usualMarkets, orders } = bounds
+  const isNewMarket = command.kind === "PutMarket"
+    && !model.markets.some(({ parameters: { marketId } }) => marketId === command.parameters.marketId)
+  if (isNewMarket && model.markets.length >= markets) return `there are ${model.markets.length} markets, and ${markets} may be`
   const wanted = wants(command)
   const mostOrders = boundOf(command, orders)
   if (wanted > 0 && model.orders.size + wanted > mostOrders) {

@@ -17,6 +17,7 @@ import { type Kept, venueKept } from "../model/NaivePublished.js"
 import { sessionBy } from "../model/NaiveRisk.js"
 import type { Histories } from "../../src/readmodel/Histories.js"
 import * as Sequencer from "../../src/sequencer/Sequencer.js"
+import { usualBounds } from "../../src/streams/Replay.js"
 import { stateDigest } from "../../src/sequencer/StateDigest.js"
 import { versions } from "../../src/sequencer/Versions.js"
 import type * as Venue from "../../src/Venue.js"
@@ -68,6 +69,7 @@ export const capacityOf = (options: Options): Capacity & { readonly liquidatedAt
     marketsInOne = 8,
     marksKept = 600,
     metAtOnce = 384,
+    markets,
     mostInLine = 8,
     noticeMs = 86_400_000,
     orders,
@@ -99,6 +101,7 @@ export const capacityOf = (options: Options): Capacity & { readonly liquidatedAt
     liquidatedAtOnce: liquidated,
     triggeredAtOnce,
     ...(brackets === undefined ? {} : { brackets }),
+    ...(markets === undefined ? {} : { markets }),
     ...(growth === undefined ? {} : { growth }),
     ...(kept === undefined ? {} : { funds: kept }),
     ...fills
@@ -150,7 +153,7 @@ const roomOf = (
   ...(provedEvery === undefined ? {} : { provedEvery }),
   ...(silenceMs === undefined ? {} : { silenceMs }),
   ...(toldAgain === undefined ? {} : { toldAgain }),
-  ...(missed === undefined ? {} : { missed }),
+  ...(missed === undefined ? {} : { missed: { ...usualBounds, ...missed } }),
   ...(unusedStreams === undefined ? {} : { unusedStreams }),
   ...(odd === undefined ? {} : conversing(odd))
 })
@@ -333,7 +336,8 @@ export class Host {
       bufferedBytes: options.streams?.bufferedBytes ?? Number.POSITIVE_INFINITY,
       silenceMs: options.streams?.silenceMs ?? usualSilenceMs,
       connections: options.streams?.connections ?? usualConnections,
-      changeWaits: options.streams?.changeWaits ?? usualChangeWaits
+      changeWaits: options.streams?.changeWaits ?? usualChangeWaits,
+      pageText: options.streams?.missed?.pageText ?? usualBounds.pageText
     })
     const crash = this.crashAtStart()
     this.#crashIn = crash?.tasks ?? Number.POSITIVE_INFINITY

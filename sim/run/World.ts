@@ -96,6 +96,7 @@ export const make = (request: Request, inject: NonNullable<SimDisk.Options["inje
       random: root.split("disk").next,
       faults: { whole: 1 - options.disk.tornRate },
       latencyMs: { min: 0, max: options.disk.maxCallMs },
+      fullCode: options.disk.isQuota === true ? "EDQUOT" : "ENOSPC",
       isSeenEarly: () => early.chance(options.disk.seenEarlyRate ?? 0),
       inject
     }),

@@ -729,6 +729,15 @@ const putsDraft = (commands: Commands, { issue, time }: Desk, markets: SimMarket
   time.after(putsAtMs, () => issue(commands.put({ ...parameters, takerFeeBps: parameters.takerFeeBps + 1 }), () => {}))
 }
 
+/** When the operator puts a further market for which there is no room, ms: once in the midst of a run, and again behind it. */
+const roomlessAtMs = [400, 2_000]
+
+/** Where there is room for no more markets than the file has, tries to put a further one under another key each time. */
+const putsBeyond = (commands: Commands, { issue, time }: Desk, markets: SimMarkets | undefined, bounds: Options["bounds"]): void => {
+  if (markets === undefined || bounds?.markets === undefined) return
+  for (const atMs of roomlessAtMs) time.after(atMs, () => issue(commands.put(markets.later.parameters), () => {}))
+}
+
 /** How often an invalid change of a market's status is tried. */
 const wrongMoveShare = 0.25
 
@@ -747,7 +756,7 @@ export const make = (
   options: Options["workload"],
   markets: SimMarkets | undefined,
   edges: Edges | undefined,
-  listing: Options["listing"]
+  { bounds, listing }: Pick<Options, "bounds" | "listing">
 ): Operator => {
   const commands = new Commands(token)
   const opening = openingOf(commands, options, markets, edges?.retention?.openingMs ?? 0)
@@ -816,6 +825,7 @@ export const make = (
       if (options.meanOperatorMs > 0) desk.time.after(options.meanOperatorMs, act)
       traps?.start()
       putsDraft(commands, desk, markets, listing)
+      putsBeyond(commands, desk, markets, bounds)
     },
     restore: () => restores(commands, desk)
   }

@@ -12,7 +12,7 @@ export interface Faults {
   write: number
   sync: number
   other: number
-  /** `ENOSPC` of a write or a creation. */
+  /** A write or a creation finds no room: see `fullCode`. */
   full: number
   /** A write or sync that never ends. */
   hang: number
@@ -55,6 +55,8 @@ export interface Options {
   readonly capacityBytes?: number
   /** Simulated milliseconds an operation takes, at once if both are 0; without it, one to four turns of the scheduler. */
   readonly latencyMs?: { readonly min: number; readonly max: number }
+  /** What the system says where there is no room: that the disk is full, or that the user's quota is used up. `ENOSPC` unless given. */
+  readonly fullCode?: "ENOSPC" | "EDQUOT"
   /** Whether reads see a durable write from its beginning, before it is durable; without it, they never do. */
   readonly isSeenEarly?: () => boolean
   /** Makes one operation fail, hang or go astray, beyond what chance does. May crash the disk: then the operation has not begun. */
@@ -95,6 +97,10 @@ export class DiskCalls {
     this.faults = { ...noFaults, ...options.faults }
   }
 
+  get fullCode(): "ENOSPC" | "EDQUOT" {
+    return this.options.fullCode ?? "ENOSPC"
+  }
+
   /** Performs an operation of the process mounted after so many crashes. */
   perform<A, B, E>(
     born: number,
@@ -124,7 +130,7 @@ export class DiskCalls {
           if (isOfJournal) this.writing--
           if (!full && !failed && !hangs) return steps.end(begun)
           steps.abort?.(begun)
-          return hangs ? hung : Effect.fail(new DiskError({ operation, path, code: full ? "ENOSPC" : "EIO" }))
+          return hangs ? hung : Effect.fail(new DiskError({ operation, path, code: full ? this.fullCode : "EIO" }))
         })
       )
     }))

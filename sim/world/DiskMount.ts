@@ -194,7 +194,7 @@ export class DiskMount {
           const there = directory.current.get(name)
           if (!creates) return there === undefined ? error("open", path, "ENOENT") : Effect.succeed(there)
           if (there !== undefined) return error("open", path, "EEXIST")
-          if (this.calls.outOfRoom) return error("open", path, "ENOSPC")
+          if (this.calls.outOfRoom) return error("open", path, this.calls.fullCode)
           const node: Node = { durable: new Bytes(), current: new Bytes(), unsynced: [] }
           this.platter.apply(directory, { _tag: "Link", name, node })
           return Effect.succeed(node)
@@ -242,7 +242,7 @@ export class DiskMount {
       const path = platter.pathOf(opened, node)
       const grows = Math.max(0, position + bytes.length - node.current.length)
       const capacityBytes = calls.options.capacityBytes ?? Number.MAX_SAFE_INTEGER
-      if (grows > 0 && (calls.outOfRoom || platter.usedBytes() + grows > capacityBytes)) return error("writeAt", path, "ENOSPC")
+      if (grows > 0 && (calls.outOfRoom || platter.usedBytes() + grows > capacityBytes)) return error("writeAt", path, calls.fullCode)
       const finish = (write: Write): void => {
         node.current.write(write.position, write.bytes)
         write.finished = true

@@ -119,6 +119,8 @@ export interface Capacity {
   readonly orders: number
   /** Idempotency keys. */
   readonly idempotencyKeys: number
+  /** Markets, `maxMarkets` of `markets/Deciding.ts` unless given. It decides only what is refused without a record. */
+  readonly markets?: number
   /** Latest fills that can be read; `fillsKept` unless given. Part of the state, hence fixed. */
   readonly fills?: number
   /** Latest balance changes and funding payments that can be read; the defaults of their lists unless given. Fixed. */

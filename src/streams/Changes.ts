@@ -27,6 +27,8 @@ export interface Bounds {
   /** Most requests waiting at once: of one account, and in all. */
   readonly waitsOfAccount: number
   readonly waits: number
+  /** Characters of events from which on a page takes no further record. */
+  readonly pageText: number
 }
 
 /** How many of an account's waits are kept for whoever may trade, unless as many of his wait. */
@@ -203,7 +205,7 @@ export class Changes implements Listening {
     for (const [index, log] of logs.entries()) {
       for (const update of log.between(after, durable)) bySequence.add(update.sequence, { channel: accountChannels[index]!, update })
     }
-    const gathering = new Gathering(most)
+    const gathering = new Gathering(most, this.bounds.pageText)
     for (const sequence of [...bySequence.keys()].sort((left, right) => left - right)) {
       if (gathering.isFull()) break
       gathering.take(bySequence.of(sequence))

@@ -2,9 +2,6 @@
 import type { AccountChannel } from "./Channels.js"
 import type { Update } from "./Log.js"
 
-/** Characters of events from which on a page takes no further record. */
-const mostText = 1 << 20
-
 /** What one record changed in one of an account's channels. */
 export interface Told {
   readonly channel: AccountChannel
@@ -18,9 +15,10 @@ export class Gathering {
   private records = 0
   private text = 0
 
-  constructor(private readonly mostRecords: number) {}
+  /** `mostText`: characters of events from which on it takes no further record. */
+  constructor(private readonly mostRecords: number, private readonly mostText: number) {}
 
-  readonly isFull = (): boolean => this.records >= this.mostRecords || this.text >= mostText
+  readonly isFull = (): boolean => this.records >= this.mostRecords || this.text >= this.mostText
 
   /** Takes all that one record told. */
   readonly take = (told: ReadonlyArray<Told>): void => {

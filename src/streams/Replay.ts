@@ -25,6 +25,8 @@ export interface Bounds {
   /** Records examined for a piece of a stream, and for a page, before it ends with the current block. */
   readonly pieceRecords: number
   readonly pageRecords: number
+  /** Characters of events from which on a page takes no further record. */
+  readonly pageText: number
   /** Records replayed in one turn before other ranges have theirs. */
   readonly turnRecords: number
   /** Ranges that begin no further back than this count as recent. */
@@ -39,6 +41,7 @@ export const usualBounds: Bounds = {
   pieceText: 2 << 20,
   pieceRecords: replayedRecords,
   pageRecords: 100_000,
+  pageText: 1 << 20,
   turnRecords: 16_384,
   nearRecords: replayedRecords,
   standingMs: 5_000,
@@ -259,7 +262,7 @@ export class Replays implements Replaying {
   page(account: number, after: number, upTo: number, mostRecords: number): Effect.Effect<Page | undefined, ReadError> {
     return Effect.suspend(() => {
       const wish: Wish = { channels: accountChannels, account, after, upTo, mostRecords: this.bounds.pageRecords, takesBlocks: false }
-      const gathering = new Gathering(mostRecords)
+      const gathering = new Gathering(mostRecords, this.bounds.pageText)
       return Effect.map(this.ask(new Asked(wish, { take: gathering.take, isEnough: gathering.isFull })),
         (lookedAt) => lookedAt === undefined ? undefined : { told: gathering.told, throughSequence: gathering.through(lookedAt) })
     })

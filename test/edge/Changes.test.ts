@@ -234,7 +234,7 @@ describe("whoever asks for changes", () => {
       durableSequence: () => sequence,
       now: () => clock.unsafeCurrentTimeMillis(),
       monotonicNanos: () => Number(clock.unsafeCurrentTimeNanos())
-    }, { waitsOfAccount: 2, waits: 3 })
+    }, { waitsOfAccount: 2, waits: 3, pageText: 1 << 20 })
   }
   const asked = (after: number, account = 0) => ({ account, after, mostRecords: 50 })
 

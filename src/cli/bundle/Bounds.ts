@@ -82,6 +82,7 @@ export const Bounds = Schema.Struct({
   fundingsKept: count,
   fundingPayments: count,
   rows: count,
+  markets: count,
   accountParts: countOrNone,
   endedAtOnce: count,
   clearedAtOnce: count,

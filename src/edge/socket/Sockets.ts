@@ -310,7 +310,7 @@ export const begin = (
   const replays = elsewhere ?? new Replays(feed, ofAnyEngine, durableSequence, room.missed)
   const retention = new Retention(state, feed, room.toldAgain)
   const around = { reads: state, hub, replays, retention, durableSequence, now, monotonicNanos }
-  const changes = new Changes(around, { waitsOfAccount: 4, waits: room.changeWaits })
+  const changes = new Changes(around, { waitsOfAccount: 4, waits: room.changeWaits, pageText: room.missed.pageText })
   live.listen(hub)
   live.listen(changes)
   metrics.gauge("venue_stream_connections", "Connections of the stream that are open.", () => sessions.open.size)

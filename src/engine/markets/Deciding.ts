@@ -63,7 +63,7 @@ type Put = Pick<PutMarket, "effectiveAtEpochMs" | "parameters">
 
 /** Whether the market exists already, or the venue has room for another. */
 export const hasRoom = (state: State, { parameters }: Put): boolean =>
-  state.marketById.has(parameters.marketId) || state.markets.length < maxMarkets
+  state.marketById.has(parameters.marketId) || state.markets.length < (state.capacity.markets ?? maxMarkets)
 
 const putMarket = (state: State, command: PutMarket): MarketChanged | Refused => {
   const { effectiveAtEpochMs, parameters } = command
