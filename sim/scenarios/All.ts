@@ -25,6 +25,7 @@ import { fundingBehindFunding } from "./fundingBehindFunding.js"
 import { fundSoldToAFriend } from "./fundSoldToAFriend.js"
 import { indexPriceOfZero } from "./indexPriceOfZero.js"
 import { intervalCutShort } from "./intervalCutShort.js"
+import { knownBehindProxies } from "./knownBehindProxies.js"
 import { ledgerComesAndGoes } from "./ledgerComesAndGoes.js"
 import { leftFromBefore } from "./leftFromBefore.js"
 import { liquidatedForAMinute } from "./liquidatedForAMinute.js"
@@ -105,6 +106,7 @@ export const scenarios: ReadonlyArray<Scenario> = [
   accountsOfAnHour,
   oneScopeShort,
   beyondTheLimit,
+  knownBehindProxies,
   notedWithoutRoom,
   closedAgainstNobody,
   followedFromTheMiddle,

@@ -12,7 +12,7 @@ export interface Scenario {
   /**
    * Further settings: a slow disk, a follower that takes the snapshots, readers beside the venue, histories that lag, limits of the stream where there are
    * listeners, request limits, how much of the past is kept in memory, whether accounts may be affiliates, a ledger, markets of a file, some
-   * of them in sessions, and connections as bytes.
+   * of them in sessions, connections as bytes, and proxies before the venue.
    */
   readonly set?: Pick<
     Partial<Options>,
@@ -23,6 +23,7 @@ export interface Scenario {
     | "histories"
     | "limits"
     | "listing"
+    | "proxies"
     | "readings"
     | "sessions"
     | "standings"
