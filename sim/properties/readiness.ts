@@ -152,7 +152,8 @@ const judgeStart = ({ since, snapshots }: State, { details, status }: ToldOfStar
 
 /** Checks that what is told to be durable is no less than what answers rested on, and how far the follower is told to be behind it. */
 const judgeDurable = ({ answered }: State, { details, durableSequence }: ToldOfStart): Verdict => {
-  if (durableSequence < answered) return broken(`record ${durableSequence} is told to be the last durable one, and an answer named ${answered}`)
+  if (durableSequence < answered)
+    return broken(`record ${durableSequence} is told to be the last durable one, and an answer named ${answered}`)
   const { followerBehindRecords: behind, snapshotSavedAtEpochMs: savedAt = 0, snapshotSequence = 0 } = details
   if (behind === undefined) return holds
   // Whoever has saved a snapshot has run everything up to its record.
@@ -224,7 +225,8 @@ const judgeGauges = ({ model }: State, { answer: { status, text }, clock }: Obse
   if (!isOf("venue_engine_sequence") || !isOf("venue_durable_sequence")) return holds
   const behind = samples("venue_clock_behind_ms")[0]?.value ?? -1
   const [least, most] = [clock[1], clock[0] - keptMs].map((at) => Math.max(0, model.atEpochMs - at)) as [number, number]
-  if (behind < least || behind > most) return broken(`the clock is told in metrics to be ${behind} ms behind, must be from ${least} to ${most}`)
+  if (behind < least || behind > most)
+    return broken(`the clock is told in metrics to be ${behind} ms behind, must be from ${least} to ${most}`)
   for (const market of model.markets.filter((each) => isListed(each.status) && !isDelisted(each))) {
     const { marketId } = market.parameters
     const value = (name: string): number | undefined => samples(name).find(({ labels }) => labels.get("market") === marketId)?.value

@@ -90,7 +90,10 @@ const channelFault = (
 
 /** The characters of the entries in events, as the venue counts them. */
 const textOf = (events: Changes["events"]): number =>
-  events.reduce((sum, { data }) => sum + (data as ReadonlyArray<unknown>).reduce<number>((all, each) => all + JSON.stringify(each).length, 0), 0)
+  events.reduce(
+    (sum, { data }) => sum + (data as ReadonlyArray<unknown>).reduce<number>((all, each) => all + JSON.stringify(each).length, 0),
+    0
+  )
 
 /** Checks that a page took no record behind one with which it had as much text as makes it full, and goes no further then. */
 const sizeFault = ({ pageText }: State, { events, hasMore, throughSequence }: Changes, leftBehind: number): Verdict => {

@@ -721,21 +721,24 @@ const restores = (commands: Commands, { issue, model }: Desk): void => {
   for (const { parameters } of model.markets.filter(isLeft)) issue(commands.setStatus(parameters.marketId, "open"), () => {})
 }
 
-/** Puts a draft of the market that the file gets later, with a different fee; nobody opens it. */
-const putsDraft = (commands: Commands, { issue, time }: Desk, markets: SimMarkets | undefined, listing: Options["listing"]): void => {
-  const { growsAtMs, putsAtMs = 0 } = listing ?? { growsAtMs: 0 }
-  if (markets === undefined || growsAtMs === 0 || putsAtMs === 0) return
-  const { parameters } = markets.later
-  time.after(putsAtMs, () => issue(commands.put({ ...parameters, takerFeeBps: parameters.takerFeeBps + 1 }), () => {}))
-}
-
-/** When the operator puts a further market for which there is no room, ms: once in the midst of a run, and again behind it. */
+/** When the operator puts a further market for which there is no room, ms. */
 const roomlessAtMs = [400, 2_000]
 
-/** Where there is room for no more markets than the file has, tries to put a further one under another key each time. */
-const putsBeyond = (commands: Commands, { issue, time }: Desk, markets: SimMarkets | undefined, bounds: Options["bounds"]): void => {
-  if (markets === undefined || bounds?.markets === undefined) return
-  for (const atMs of roomlessAtMs) time.after(atMs, () => issue(commands.put(markets.later.parameters), () => {}))
+/**
+ * Puts a draft of the market that the file gets later, with a different fee; nobody opens it. Where there is room for no more markets than
+ * the file has, it puts that market twice in vain.
+ */
+const putsFurther = (
+  commands: Commands,
+  { issue, time }: Desk,
+  markets: SimMarkets | undefined,
+  { bounds, listing }: Pick<Options, "bounds" | "listing">
+): void => {
+  if (markets === undefined) return
+  const { parameters } = markets.later
+  const { growsAtMs, putsAtMs = 0 } = listing ?? { growsAtMs: 0 }
+  const atMs = bounds?.markets !== undefined ? roomlessAtMs : growsAtMs === 0 || putsAtMs === 0 ? [] : [putsAtMs]
+  for (const each of atMs) time.after(each, () => issue(commands.put({ ...parameters, takerFeeBps: parameters.takerFeeBps + 1 }), () => {}))
 }
 
 /** How often an invalid change of a market's status is tried. */
@@ -756,7 +759,7 @@ export const make = (
   options: Options["workload"],
   markets: SimMarkets | undefined,
   edges: Edges | undefined,
-  { bounds, listing }: Pick<Options, "bounds" | "listing">
+  set: Pick<Options, "bounds" | "listing">
 ): Operator => {
   const commands = new Commands(token)
   const opening = openingOf(commands, options, markets, edges?.retention?.openingMs ?? 0)
@@ -824,8 +827,7 @@ export const make = (
     start: () => {
       if (options.meanOperatorMs > 0) desk.time.after(options.meanOperatorMs, act)
       traps?.start()
-      putsDraft(commands, desk, markets, listing)
-      putsBeyond(commands, desk, markets, bounds)
+      putsFurther(commands, desk, markets, set)
     },
     restore: () => restores(commands, desk)
   }

@@ -5,7 +5,15 @@
  * Faults: none of its own. The network's faults strike requests on their way.
  */
 import { Effect, Layer } from "effect"
-import { type Application, type Conversation, Listener, type Peer, type Request, type Response, type Sender } from "../../src/edge/http/Listener.js"
+import {
+  type Application,
+  type Conversation,
+  Listener,
+  type Peer,
+  type Request,
+  type Response,
+  type Sender
+} from "../../src/edge/http/Listener.js"
 import type { SimRandom } from "./SimRandom.js"
 import type { SimTime } from "./SimTime.js"
 import * as SimWire from "./SimWire.js"

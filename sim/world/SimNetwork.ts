@@ -125,13 +125,17 @@ const inOrder = (time: SimTime, delayMs: () => number) => (apartMs: () => number
   }
 }
 
+/** Begins a conversation with the listening process. */
+type Entering = (target: string, caller: SimListener.Caller) => void
+
+/** Lets clients in through the proxies, where there are any; `random` draws what they claim. */
+const entering = ({ connect }: SimListener.SimListener, random: SimRandom, proxies?: SimProxies.Behaviour): Entering => {
+  const client: Sender = { headers: {}, remoteAddress: addresses.streams }
+  return (target, caller) => connect(target, proxies === undefined ? client : SimProxies.through(proxies, client, random), caller)
+}
+
 /** Begins WebSockets to the listening process, with delays up to a maximum. */
-const connecting = (
-  time: SimTime,
-  listener: SimListener.SimListener,
-  maxDelayMs: () => number,
-  through: (sender: Sender) => Sender
-): SimNetwork["connect"] =>
+const connecting = (time: SimTime, enter: Entering, maxDelayMs: () => number): SimNetwork["connect"] =>
 (
   target,
   own,
@@ -162,7 +166,7 @@ const connecting = (
       isOver = true
       hearing.ended(code)
     })
-  listener.connect(target, through({ headers: {}, remoteAddress: addresses.streams }), {
+  enter(target, {
     peer: {
       send: (frames) => {
         for (const { text } of frames) {
@@ -268,11 +272,8 @@ export const make = (time: SimTime, random: SimRandom, initial: Faults, wire?: B
     return { halfOpen, requestLost: lostIn, replyLost: lostOut, duplicated }
   }
 
-  const ofProxies = random.split("proxies")
-  const through = (sender: Sender): Sender => proxies === undefined ? sender : SimProxies.through(proxies, sender, ofProxies)
-
   return {
-    connect: connecting(time, listener, () => faults.maxDelayMs, through),
+    connect: connecting(time, entering(listener, random.split("proxies"), proxies), () => faults.maxDelayMs),
     send,
     layerFor: listener.layerFor,
     cut: listener.cut,
