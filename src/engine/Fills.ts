@@ -50,7 +50,7 @@ export interface FillsFound {
 }
 
 /** Fills kept: the same everywhere, since they are part of the state. */
-const fillsKept = 131_072
+export const fillsKept = 131_072
 
 /** The index of each value in a fill's row of 16 numbers, and its name in snapshots: columns of numbers, then of words. */
 const floatColumns = {
