@@ -329,6 +329,10 @@ const heardOver = ({ messagesPerSecond, messagesTogether = bounds.connectionsWor
   crossSite: new Windows(messagesTogether, heardMs)
 })
 
+/** What the log says of a connection that met a defect. */
+const endedBy = (cause: unknown): Effect.Effect<void> =>
+  Effect.logError("A connection of the stream met a defect, and was ended", Cause.die(cause))
+
 /** The stream, as an application has it. */
 export const make = (parts: Parts): Required<Pick<Application, "open">> => {
   const { handle, random, room, runtime, services, stage, streams: { hub, payloads, replays, retention, sessions, starts } } = parts
@@ -347,8 +351,7 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
     now,
     decidedAt: () => decidedAt(services),
     nextRequestId,
-    defect: (cause) =>
-      void Runtime.runFork(runtime)(Effect.logError("A connection of the stream met a defect, and was ended", Cause.die(cause))),
+    defect: (cause) => void Runtime.runFork(runtime)(endedBy(cause)),
     refused: (name) => metrics.refused(name),
     handle,
     isTold: (after) => orUnread(retention.isTold(after), false),
