@@ -38,7 +38,10 @@ export type Verdict = "used" | "stale" | "outlier"
 export interface Aggregated {
   /** Undefined where too few sources agree. */
   readonly price: number | undefined
-  /** The time of the `minSources`th newest quote among those used: the price is at least this fresh. */
+  /**
+   * The latest time by which at least `minSources` of the quotes used, with more than half of their weight together, are as new or newer:
+   * no fewer may make an older price look fresh. 0 where too few sources agree.
+   */
   readonly sourceEpochMs: number
   /** One for each quote, in the same order. */
   readonly verdicts: ReadonlyArray<Verdict>
@@ -83,6 +86,18 @@ const agreeing = (quotes: ReadonlyArray<Quote>, { minSources, outlierBps }: Rule
   return kept
 }
 
+/** When the youngest quotes that are enough by number and weight are all as new or newer; 0 where all together are not enough. */
+const freshAsOf = (used: ReadonlyArray<Quote>, minSources: number): number => {
+  const newestFirst = [...used].sort((left, right) => right.seenEpochMs - left.seenEpochMs)
+  const total = used.reduce((sum, { weight }) => sum + weight, 0)
+  let weighed = 0
+  for (const [index, { seenEpochMs, weight }] of newestFirst.entries()) {
+    weighed += weight
+    if (index + 1 >= minSources && 2 * weighed > total) return seenEpochMs
+  }
+  return 0
+}
+
 /** The price from the sources' latest quotes at a time. */
 export const aggregate = (quotes: ReadonlyArray<Quote>, rules: Rules, nowEpochMs: number): Aggregated => {
   const fresh = quotes.filter(({ seenEpochMs }) => seenEpochMs <= nowEpochMs && seenEpochMs + rules.staleMs > nowEpochMs)
@@ -90,10 +105,9 @@ export const aggregate = (quotes: ReadonlyArray<Quote>, rules: Rules, nowEpochMs
   const isEnough = kept.length >= rules.minSources && 2 * kept.length > fresh.length
   const used = new Set(kept)
   const isFresh = new Set(fresh)
-  const newestFirst = kept.map(({ seenEpochMs }) => seenEpochMs).sort((left, right) => right - left)
   return {
     price: isEnough ? weightedMedian(kept) : undefined,
-    sourceEpochMs: newestFirst[rules.minSources - 1] ?? 0,
+    sourceEpochMs: freshAsOf(kept, rules.minSources),
     verdicts: quotes.map((quote) => used.has(quote) ? "used" : isFresh.has(quote) ? "outlier" : "stale")
   }
 }

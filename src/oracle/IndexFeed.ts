@@ -27,11 +27,12 @@ export interface OffGrid {
   readonly priceAtoms: undefined
 }
 
-/** A market that needs an index: its underlying and its price grid. */
+/** A market that needs an index: its underlying, its price grid, and for how long a price is fresh there, in milliseconds. */
 export interface Quoted {
   readonly marketId: string
   readonly underlyingSymbol: string
   readonly priceScale: number
+  readonly indexStaleMs: number
 }
 
 /** The present state of one of an index's sources, for monitoring. */
@@ -107,8 +108,8 @@ export const quoted = (reads: Reads): ReadonlyArray<Quoted> => {
   const markets: Array<Quoted> = []
   for (let index = 0; index < reads.marketCount; index++) {
     const market = reads.market(index)
-    const { marketId, priceScale, underlyingSymbol } = market.parameters
-    if (market.status !== "draft" && !isDelisted(market)) markets.push({ marketId, underlyingSymbol, priceScale })
+    const { indexStaleMs, marketId, priceScale, underlyingSymbol } = market.parameters
+    if (market.status !== "draft" && !isDelisted(market)) markets.push({ marketId, underlyingSymbol, priceScale, indexStaleMs })
   }
   return markets
 }

@@ -128,6 +128,8 @@ interface Told {
   hasPrice: boolean | undefined
   /** Whether a price that is not on the market's grid has been logged. */
   isOffGrid: boolean
+  /** For how long its prices are fresh, when that was last looked at, in milliseconds; 0 before. */
+  indexStaleMs: number
 }
 
 /** Logs why a market has no price, or that it has one again. */
@@ -143,6 +145,16 @@ const tellOfRests = ({ pollMs, staleMs }: Options): Effect.Effect<void> =>
   2 * pollMs <= staleMs ? Effect.void : Effect.logWarning(
     `INDEX_POLL_MS (${pollMs}) is more than half of INDEX_SOURCE_STALE_MS (${staleMs}): one late answer leaves an exchange out`
   )
+
+/** Logs that a market may get prices from sources so old that it takes them for stale at once. */
+const tellOfAge = (told: Told, { indexStaleMs, marketId }: Quoted, { staleMs }: Rules): Effect.Effect<void> => {
+  const isKnown = told.indexStaleMs === indexStaleMs
+  told.indexStaleMs = indexStaleMs
+  return isKnown || staleMs <= indexStaleMs ? Effect.void : Effect.logWarning(
+    `INDEX_SOURCE_STALE_MS (${staleMs}) is more than the indexStaleMs of ${marketId} (${indexStaleMs}): prices that slow exchanges make are `
+      + "stale there as they come"
+  )
+}
 
 const neverSeen: Quote = { price: 1, weight: 1, seenEpochMs: Number.NEGATIVE_INFINITY }
 
@@ -181,8 +193,9 @@ const samplesOf = (
       const { marketId, priceScale } = market
       const aggregated = aggregate(quotesOf(asked, market), rules, now)
       const { price, sourceEpochMs } = aggregated
-      const last = told.get(marketId) ?? { sourceEpochMs: 0, hasPrice: undefined, isOffGrid: false }
+      const last = told.get(marketId) ?? { sourceEpochMs: 0, hasPrice: undefined, isOffGrid: false, indexStaleMs: 0 }
       told.set(marketId, last)
+      yield* tellOfAge(last, market, rules)
       // Sources that have only just been polled are given time to answer.
       const isEarly = price === undefined && last.hasPrice === undefined && now - beganMs <= rules.staleMs
       if (!isEarly && last.hasPrice !== (price !== undefined)) {

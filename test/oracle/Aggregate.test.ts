@@ -55,6 +55,21 @@ describe("the price", () => {
   })
 })
 
+/** The sources used, their weights, and whose age the price has. */
+test.each<readonly [string, ReadonlyArray<Said>, number, number]>([
+  // The heavy one alone makes the price, so two young ones do not say how old that is.
+  ["two light ones that are newer than a heavy one", [[100, 10, 4_000], [100.1, 1, 10], [100.2, 1, 20]], 2, 4_000],
+  ["a light one beside two heavy ones", [[100, 5, 300], [100.1, 5, 200], [100.2, 1, 10]], 2, 200],
+  ["exactly half of the weight", [[100, 2, 900], [100.1, 1, 10], [100.2, 1, 20]], 2, 900],
+  ["more than half of the weight", [[100, 3, 10], [100.1, 1, 20], [100.2, 1, 900]], 2, 20],
+  ["two of five of equal weight", [[100, 1, 10], [100.1, 1, 20], [100.2, 1, 500], [100.3, 1, 900], [100.4, 1, 4_000]], 2, 500],
+  ["as many as are wanted, though two have the weight", [[100, 9, 10], [100.1, 9, 20], [100.2, 1, 700], [100.3, 1, 900]], 3, 700]
+])("the price is no fresher than those that are enough by number and by weight: %s", (_, said, minSources, ageMs) => {
+  const { price, sourceEpochMs } = aggregate(quotesOf(said), { ...rules, minSources }, now)
+  expect(price).toBeDefined()
+  expect(sourceEpochMs).toBe(now - ageMs)
+})
+
 describe("whatever is said", () => {
   const anyPrice = fc.oneof(
     fc.double({ min: 1e-9, max: 1e12, noNaN: true }),
@@ -86,6 +101,12 @@ describe("whatever is said", () => {
       expect(price).toBeGreaterThanOrEqual(Math.min(...used.map((each) => each.price)))
       expect(price).toBeLessThanOrEqual(Math.max(...used.map((each) => each.price)))
       expect(used.every(({ seenEpochMs }) => seenEpochMs > now - rules.staleMs)).toBe(true)
+      const weightOf = (some: ReadonlyArray<Quote>): number => some.reduce((sum, { weight }) => sum + weight, 0)
+      const isEnough = (since: number): boolean => {
+        const young = used.filter(({ seenEpochMs }) => seenEpochMs >= since)
+        return young.length >= rules.minSources && 2 * weightOf(young) > weightOf(used)
+      }
+      expect([isEnough(aggregated.sourceEpochMs), isEnough(aggregated.sourceEpochMs + 1)]).toEqual([true, false])
     }), { numRuns: 2_000 })
   })
 

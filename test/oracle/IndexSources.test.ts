@@ -6,8 +6,8 @@ import * as IndexSources from "../../src/oracle/IndexSources.js"
 import type { Ticker } from "../../src/oracle/Ticker.js"
 import { beganMs, Listening } from "./Listening.js"
 
-const btc: Quoted = { marketId: "BTC-USDC-PERP", underlyingSymbol: "BTC/USD", priceScale: 1 }
-const eth: Quoted = { marketId: "ETH-USDC-PERP", underlyingSymbol: "ETH/USD", priceScale: 2 }
+const btc: Quoted = { marketId: "BTC-USDC-PERP", underlyingSymbol: "BTC/USD", priceScale: 1, indexStaleMs: 10_000 }
+const eth: Quoted = { marketId: "ETH-USDC-PERP", underlyingSymbol: "ETH/USD", priceScale: 2, indexStaleMs: 10_000 }
 const options: IndexSources.Options = { pollMs: 1_000, staleMs: 5_000, outlierBps: 100, minSources: 2 }
 
 /** A source's behaviour: it returns `last` of a symbol, fails, never answers, or throws while it is asked. */
@@ -111,6 +111,35 @@ test("what sources say again and again under an old time of theirs is no fresher
   expect(listening.pass(30_000)).toEqual([])
   for (const source of sources) source.timestamp = beganMs + 33_000
   expect(listening.pass(3_000)).toEqual([{ marketId: "BTC-USDC-PERP", priceAtoms: 600_000, sourceEpochMs: beganMs + 33_000 }])
+})
+
+test("a market whose prices are stale before a source is left out is told once, and again when that changes", () => {
+  const sources = [new Scripted("one"), new Scripted("two")]
+  const markets: Array<Quoted> = [btc, { ...eth, indexStaleMs: 4_999 }]
+  const listening = listen(sources, markets)
+  const warned = () => listening.logged.filter((line) => line.includes("indexStaleMs"))
+  listening.pass(5_000)
+  const said = (market: Quoted, ms: number) =>
+    `INDEX_SOURCE_STALE_MS (5000) is more than the indexStaleMs of ${market.marketId} (${ms}): prices that slow exchanges make are stale there `
+    + "as they come"
+  expect(warned()).toEqual([said(eth, 4_999)])
+  markets[0] = { ...btc, indexStaleMs: 1_000 }
+  markets[1] = { ...eth, indexStaleMs: 5_000 }
+  listening.pass(5_000)
+  expect(warned()).toEqual([said(eth, 4_999), said(btc, 1_000)])
+})
+
+test("what two sources just said is as old as the heavier third that makes the price", () => {
+  const [one, two, three] = [new Scripted("one"), new Scripted("two"), new Scripted("three", 5)]
+  for (const source of [one, two, three]) source.says = { "BTC/USD": 60_000 }
+  const listening = listen([one, two, three])
+  listening.pass(3_000)
+  three.timestamp = beganMs + 2_000
+  listening.pass(1_500)
+  // What was told before is newer, so nothing is told until the third moves.
+  expect(listening.pass(1_000)).toEqual([])
+  three.timestamp = beganMs + 5_000
+  expect(listening.pass(2_000)).toEqual([{ marketId: "BTC-USDC-PERP", priceAtoms: 600_000, sourceEpochMs: beganMs + 5_000 }])
 })
 
 test("a symbol that a source refuses is told with the reason, once, and again when it is back; one that is not sorted out yet is not", () => {

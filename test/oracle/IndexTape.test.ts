@@ -6,8 +6,8 @@ import * as IndexTape from "../../src/oracle/IndexTape.js"
 import { beganMs, Listening } from "./Listening.js"
 
 const markets: ReadonlyArray<Quoted> = [
-  { marketId: "BTC-USDC-PERP", underlyingSymbol: "BTC/USD", priceScale: 1 },
-  { marketId: "ETH-USDC-PERP", underlyingSymbol: "ETH/USD", priceScale: 2 }
+  { marketId: "BTC-USDC-PERP", underlyingSymbol: "BTC/USD", priceScale: 1, indexStaleMs: 10_000 },
+  { marketId: "ETH-USDC-PERP", underlyingSymbol: "ETH/USD", priceScale: 2, indexStaleMs: 10_000 }
 ]
 
 describe("a file", () => {
