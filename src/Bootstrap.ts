@@ -182,6 +182,7 @@ export const run = (
           + "the clock, and its calendar is not used"
       )
     }
+    for (const line of madeThin(reads)) yield* Effect.logWarning(line)
     for (const { parameters } of marketsOf(reads).filter((view) => !isDelisted(view))) {
       const fault = Market.faultOfAssets(parameters)
       if (fault === undefined) continue
@@ -292,6 +293,18 @@ const overdueDelistings = (reads: Reads, nowEpochMs: number): ReadonlyArray<stri
     const made = lastMark === undefined ? "it never had a mark" : `its last mark was made at ${isoTime(lastMark.atEpochMs)}`
     return [
       `the announced delisting of ${parameters.marketId} was due at ${isoTime(delisting.effectiveAtEpochMs)}: ${becomes}; ${held}; ${made}`
+    ]
+  })
+
+/** What the log says of each market with a mark whose smallest orders are too small for its impact notional. */
+const madeThin = (reads: Reads): ReadonlyArray<string> =>
+  marketsOf(reads).flatMap((view) => {
+    const { index, parameters } = view
+    const { markPriceAtoms } = reads.stats(index)
+    return isDelisted(view) || markPriceAtoms === 0 || !Market.mayBeMadeThin(parameters, markPriceAtoms) ? [] : [
+      `${parameters.marketId}: ${Market.impactLevels} of its smallest orders come to less than its impactNotional, so somebody who has as `
+      + "many, each at a price of its own, makes a deep book count as thin: raise minQuantity, or lower impactNotional (OPERATIONS.md, "
+      + "Parameters of a thin market)"
     ]
   })
 

@@ -16,7 +16,7 @@ import type * as Calendar from "../src/sessions/Calendar.js"
 import { Driver, parameters } from "./engine/drive.js"
 
 const listed = (base: string, more: Partial<Bootstrap.ListedMarket> = {}): Bootstrap.ListedMarket => ({
-  parameters: parameters(base),
+  parameters: parameters(base, { minQuantityAtoms: 2 }),
   developmentIndexPriceAtoms: 1000,
   ...more
 })
@@ -136,6 +136,22 @@ test("a market in euros that the journal has already goes on, also in the file, 
   driver.price(0, 1000)
   driver.send({ kind: "DelistMarket", idempotencyKey: "d", market: 0, action: "delist", effectiveAtEpochMs: 0 })
   expect(warnings(driver, [euro])).toEqual([])
+})
+
+test("each start warns of a market whose smallest orders, as many as count, come to less than the notional for which its book counts", () => {
+  const driver = new Driver()
+  expect(warnings(driver, [])).toEqual([])
+  // A lot at 100.0 is 0.1 USDC: 8,192 are 819.2.
+  const driving = (base: string, impactNotionalAtoms: number) => driver.market(parameters(base, { impactNotionalAtoms }), 1000)
+  driving("AAA", 819_200_000)
+  driving("BBB", 819_200_001)
+  driver.send({ kind: "PutMarket", idempotencyKey: "c", parameters: parameters("CCC") })
+  const warning = "BBB-USDC-PERP: 8192 of its smallest orders come to less than its impactNotional, so somebody who has as many, each at a "
+    + "price of its own, makes a deep book count as thin: raise minQuantity, or lower impactNotional (OPERATIONS.md, Parameters of a thin market)"
+  expect([warnings(driver, []), warnings(driver, [])]).toEqual([[warning], [warning]])
+  const changed = parameters("BBB", { impactNotionalAtoms: 819_200_001, minQuantityAtoms: 2 })
+  driver.send({ kind: "PutMarket", idempotencyKey: "m", parameters: changed })
+  expect(warnings(driver, [])).toEqual([])
 })
 
 test("a market that the file names twice is refused with its name, whether or not the entries are the same", () => {

@@ -455,6 +455,7 @@ export class NaiveLiquidations {
   /** How much of a position the fund can carry at a price, paid as if it were one of the market: all of it, or what halving leads to. */
   #carried(market: NaiveMarket, quantity: number, price: bigint): number {
     const fund = this.fund!
+    const had = fund.positions.get(market.index)?.quantity ?? 0
     const does = (size: number): boolean => {
       const positions = new Map(fund.positions)
       let { collateral } = fund
@@ -465,12 +466,16 @@ export class NaiveLiquidations {
       }
       const { equity, initialMargin } = marginOf(this.ground.markets, { open: [], collateral, positions }, undefined)
       const held = positions.get(market.index)?.quantity ?? 0
-      return equity >= initialMargin && Math.abs(held) <= market.parameters.maxPositionQuantityAtoms
+      // A limit that was lowered later keeps no position from becoming smaller, and none may become one on the other side beyond it.
+      const isSmaller = had > 0 ? held > 0 && held <= had : held < 0 && held >= had
+      return equity >= initialMargin && (isSmaller || Math.abs(held) <= market.parameters.maxPositionQuantityAtoms)
     }
     const all = Math.abs(quantity)
     if (does(all)) return all
-    if (!does(0)) return 0
-    let [enough, tooMuch] = [0, all]
+    // As much as closes what the fund holds, if it may have that, is the least it takes.
+    const closes = had * quantity < 0 ? Math.min(all, Math.abs(had)) : 0
+    if (!does(closes) && !does(0)) return 0
+    let [enough, tooMuch] = does(closes) ? [closes, all] : [0, closes]
     while (tooMuch - enough > 1) {
       const middle = Math.floor((enough + tooMuch) / 2)
       if (does(middle)) enough = middle

@@ -13,6 +13,7 @@ import { isDelisted, type NaiveFunding, type NaiveMarket, type NaiveRisk, type N
 export const noRisk = (): NaiveRisk => ({
   index: 0,
   source: 0,
+  underlyingSince: 0,
   held: undefined,
   liveSince: 0,
   backSince: 0,
@@ -150,12 +151,15 @@ export interface RefusedSample {
 export const takeSample = (market: NaiveMarket, price: number, sourceEpochMs: number, atEpochMs: number): RefusedSample | undefined => {
   const { parameters, risk } = market
   const { indexStepMaxBps, maxPriceAtoms, minPriceAtoms } = parameters
+  const source = sourceEpochMs === 0 || sourceEpochMs > atEpochMs ? atEpochMs : sourceEpochMs
+  const earliest = Math.max(risk.source, risk.underlyingSince)
   if (price < minPriceAtoms || price > maxPriceAtoms) {
     const bound = price < minPriceAtoms ? minPriceAtoms : maxPriceAtoms
+    // It is no index, and a step that is waited for all the same, if a source has seen it.
+    if (risk.index !== 0 && price !== 0 && sourceEpochMs !== 0 && source >= earliest) risk.held = { price, source, agreed: undefined }
     return { refusal: Refusal.indexPriceInvalid, limit: bound, actual: price, nearest: bound }
   }
-  const source = sourceEpochMs === 0 || sourceEpochMs > atEpochMs ? atEpochMs : sourceEpochMs
-  if (source < risk.source) return { refusal: Refusal.indexPriceOutOfOrder, limit: risk.source, actual: source }
+  if (source < earliest) return { refusal: Refusal.indexPriceOutOfOrder, limit: earliest, actual: source }
   const steps = risk.index !== 0 && !near(price, risk.index, indexStepMaxBps)
   if (steps) {
     const agrees = risk.held !== undefined && near(price, risk.held.price, 100)
@@ -199,7 +203,7 @@ const impact = (market: NaiveMarket, side: Order.Side): bigint | undefined => {
   for (const order of market.resting) {
     if (order.side === side) sizes.set(order.price, (sizes.get(order.price) ?? 0n) + BigInt(remaining(order)))
   }
-  const levels = [...sizes].sort(([a], [b]) => (side === Order.buy ? b - a : a - b)).slice(0, 512)
+  const levels = [...sizes].sort(([a], [b]) => (side === Order.buy ? b - a : a - b)).slice(0, 8_192)
   let left = BigInt(market.parameters.impactNotionalAtoms)
   // The levels before are bought in full; of the last one a fraction.
   let size = 0n

@@ -198,8 +198,10 @@ export interface NaiveChange {
 /** How a market's index was formed, and the samples of its book. */
 export interface NaiveRisk {
   index: number
-  /** When the source observed the index, capped at the venue's clock; 0 before the first. */
+  /** When the source observed the index, capped at the venue's clock; 0 before the first of its underlying. */
   source: number
+  /** When the market came to its present underlying; 0 where it always had it. */
+  underlyingSince: number
   /** A step of the index that waits for confirmation, with the source times of the first sample and of those that agreed. */
   held: { readonly price: number; readonly source: number; agreed: number | undefined } | undefined
   /** Since when the market has been live without a break. */

@@ -1517,9 +1517,12 @@ export class NaiveVenue {
     this.#endFunding(known)
     const { maxPriceAtoms, minPriceAtoms } = parameters
     const { priceScale } = known.parameters
+    // What is known of one underlying says nothing of another: the index is old from then on, and gone where nobody holds anything.
+    const isOther = known.parameters.underlyingSymbol !== parameters.underlyingSymbol
     // An index outside the new scale or bounds is dropped: there is no mark until the index is set again.
-    const forgets = priceScale !== parameters.priceScale || known.risk.index < minPriceAtoms || known.risk.index > maxPriceAtoms
-    if (forgets || known.parameters.fundingIntervalMs !== parameters.fundingIntervalMs) Risk.cutInterval(known, this)
+    const isOutside = priceScale !== parameters.priceScale || known.risk.index < minPriceAtoms || known.risk.index > maxPriceAtoms
+    const forgets = isOutside || isOther && this.#isEmpty(known)
+    if (forgets || isOther || known.parameters.fundingIntervalMs !== parameters.fundingIntervalMs) Risk.cutInterval(known, this)
     known.widest = this.#isEmpty(known) ? 0 : Math.max(known.widest, known.parameters.maxPositionQuantityAtoms)
     const { risk } = known
     const wasStale = Risk.isStale(known, this.atEpochMs)
@@ -1529,7 +1532,11 @@ export class NaiveVenue {
     if (forgets) {
       known.mark = 0
       known.risk = { ...risk, index: 0, source: 0, held: undefined, basis: [], ticks: [], backSince: 0 }
-    } else known.mark = Math.min(maxPriceAtoms, Math.max(minPriceAtoms, known.mark))
+    } else {
+      known.mark = Math.min(maxPriceAtoms, Math.max(minPriceAtoms, known.mark))
+      if (isOther) known.risk = { ...risk, source: 0, held: undefined, basis: [], ticks: [] }
+    }
+    if (isOther) known.risk.underlyingSince = this.atEpochMs
     if (known.parameters.marketType !== parameters.marketType) known.session = undefined
     known.factor = BigInt(Market.notionalFactor(parameters))
     known.parameters = Market.inOrder(parameters)

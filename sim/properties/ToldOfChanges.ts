@@ -88,8 +88,9 @@ export class ToldOfChanges {
       }
       if (status !== before.status) musts.push(["MarketStatusSet", { market, status: Market.statuses.indexOf(status) }])
       if (mark !== before.mark) musts.push(["MarkSet", { market, priceAtoms: mark }])
-      // A price that is invalid under a market's new parameters is dropped with them; the event of the parameters implies that.
-      if (index !== 0 && (index !== before.index || source !== before.source)) {
+      // A price that is invalid under a market's new parameters is dropped with them, and one of its old underlying is stale; the event of
+      // the parameters implies that.
+      if (source !== 0 && (index !== before.index || source !== before.source)) {
         musts.push(["IndexPriceSet", { market, priceAtoms: index, sourceEpochMs: source }])
       }
     }

@@ -89,8 +89,8 @@ const put = (state: State, record: Record, event: DecodedEvent & { readonly mark
   }
   const isNone = known.parameters.priceScale !== parameters.priceScale
     || known.index < BigInt(parameters.minPriceAtoms) || known.index > BigInt(parameters.maxPriceAtoms)
-  if (isNone) {
-    known.index = 0n
+  if (isNone) known.index = 0n
+  if (isNone || known.parameters.underlyingSymbol !== parameters.underlyingSymbol) {
     known.sourceEpochMs = 0
     known.ticks.length = 0
   }
@@ -209,6 +209,10 @@ const follow = (state: State, record: Record, event: DecodedEvent): Verdict => {
       break
     case "MarketSessionSet":
       market!.isClosed = states[event.state] === "closed"
+      break
+    case "MarkSet":
+      // A market in which nobody is loses its index with its mark where it changes to another underlying.
+      if (event.priceAtoms === 0) market!.index = 0n
       break
     case "IndexPriceSet":
       market!.index = BigInt(event.priceAtoms)

@@ -620,6 +620,7 @@ const put = (state: State, { command }: Record, event: Put): void => {
   const known = state.markets[event.market]
   if (known !== undefined) {
     if (known.parameters.marketType !== parameters.marketType) known.isClosed = hasSessions(parameters)
+    if (known.parameters.underlyingSymbol !== parameters.underlyingSymbol) known.sourceEpochMs = 0
     known.parameters = parameters
     return
   }

@@ -49,7 +49,7 @@ interface Told {
 }
 
 const ageOf = ({ risk }: NaiveMarket, atEpochMs: number): number | undefined =>
-  risk.index === 0 ? undefined : Math.max(0, atEpochMs - risk.source)
+  risk.source === 0 ? undefined : Math.max(0, atEpochMs - risk.source)
 
 /** By the later of the clock and the records; with a clock far behind them the index's age is unknown. */
 const isStale = (market: NaiveMarket, atEpochMs: number, recordsEpochMs: number): boolean =>
@@ -170,7 +170,8 @@ const judgeClock = ({ model }: State, { dependency, durableSequence }: ToldOfSta
 
 /** Checks what needs no state of the engine, and the clock where the model stands where the engine does. */
 const judgeStanding = (state: State, { answer, atEpochMs }: Observation & { readonly _tag: "Handled" }): Verdict => {
-  if (answer === undefined) return holds
+  // Anything else is a refusal, of a member that the route does not have.
+  if (answer?.status !== 200 && answer?.status !== 503) return holds
   const told = JSON.parse(answer.text) as ToldOfStart
   return judgeStart(state, told) ?? judgeDurable(state, told)
     ?? (state.decided === state.model?.sequence ? judgeClock(state, told, atEpochMs) : holds)

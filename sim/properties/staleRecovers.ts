@@ -31,9 +31,10 @@ interface State {
 
 const bpsOne = 10_000
 
-/** Whether nothing prevents a sample from becoming the index of a market. */
-const isIndex = ({ parameters, status }: NaiveMarket, index: Seen, { price, sourceEpochMs }: Sample): boolean =>
+/** Whether nothing prevents a sample from becoming the index of a market, or from having stayed it since. */
+const isIndex = ({ parameters, risk, status }: NaiveMarket, index: Seen, { price, sourceEpochMs }: Sample): boolean =>
   isListed(status) && price >= parameters.minPriceAtoms && price <= parameters.maxPriceAtoms && sourceEpochMs >= index.sourceEpochMs
+  && sourceEpochMs > risk.underlyingSince
   && (index.price === 0 || Math.abs(price - index.price) * bpsOne <= index.price * parameters.indexStepMaxBps)
 
 /** Notes a record about a market's index. */

@@ -1,10 +1,11 @@
 /**
  * The insurance fund has money for more than its market allows it to hold, and is offered a position at a price that no order of its market
- * may have; and what it holds pays funding. A fund that takes over whatever its money carries holds more than anybody may and cannot sell it.
+ * may have; what it holds pays funding; and a limit is lowered below what it holds. A fund that takes over whatever its money carries holds more than
+ * anybody may and cannot sell it.
  *
  * What has to hold: the fund's position stays within the market's limit, and the rest is deleveraged at the same price. A position whose
  * bankruptcy price lies beyond the market's highest price is not sold to a bid at the highest, and is taken over like any other. What the
- * fund pays of funding is among its movements, as what it gave.
+ * fund pays of funding is among its movements, as what it gave. Beyond a limit of later it still takes over what reduces its position.
  */
 import type { Parameters } from "../../src/domain/Market.js"
 import type { Json } from "../reading/Bodies.js"
@@ -13,6 +14,7 @@ import { seedFund } from "./Seeding.js"
 import { nextInterval, type Somebody, type Stage } from "./Stage.js"
 
 const minute = 60_000
+const noticeMs = 1_000
 
 const stepsOf = (stage: Stage, market: Parameters): ReadonlyArray<string> =>
   stage.steps(market).map(({ filledQuantity, price, step }) => [step, filledQuantity, price].join(" "))
@@ -60,13 +62,34 @@ const paysForAMinute = (stage: Stage, { marketId }: Parameters): void => {
   stage.is("what the fund paid of funding", paid, [[marketId, "-188"]])
 }
 
+/** The fund is long six where two are allowed from then on, and is offered a long and a short. */
+const beyondALaterLimit = (stage: Stage, rich: Somebody): void => {
+  const market = stage.market("JKL", 1_000, { maxQuantityAtoms: 2, maxPositionQuantityAtoms: 6 })
+  const [long, short] = [stage.one("long", 600), stage.one("short", 300)]
+  for (let part = 0; part < 3; part++) stage.deal(long, rich, market, 2, 1_000)
+  // 180 of 279: 930 - 180 / 6 = 900.
+  stage.move(market, 930)
+  stage.deal(rich, short, market, 2, 930)
+  stage.deal(rich, short, market, 1, 930)
+  stage.put({ ...market, maxPositionQuantityAtoms: 2 }, stage.venueNow + 2 * noticeMs)
+  stage.pass(4 * noticeMs)
+  // 90 of 150: 1,000 + 90 / 3 = 1,030.
+  stage.move(market, 1_000)
+  stage.is("the steps where two may be held", stepsOf(stage, market), ["order 0.0 900.0", "takeover 6.0 900.0", "order 0.0 1030.0",
+    "takeover 3.0 1030.0"])
+}
+
 export const fundAtItsLimits: Scenario = {
   name: "fund-at-its-limits",
-  what: "a fund with more money than its market lets it use, a bankruptcy price above the highest of its market, and funding of the fund",
+  what:
+    "a fund with more money than its market lets it use, a bankruptcy price above the highest of its market, funding of the fund, and a limit "
+    + "that is lowered below what it holds",
+  bounds: { noticeMs },
   play: (stage) => {
     seedFund(stage, 2)
     const rich = stage.one("rich", 1_000_000)
     offeredTooMuch(stage, rich)
+    beyondALaterLimit(stage, rich)
     paysForAMinute(stage, beyondAnyPrice(stage, rich))
     stage.audit()
   }

@@ -5,7 +5,7 @@
  *
  * What has to hold: whatever may cost a holder something needs notice, each parameter by itself, and the notice is kept to the millisecond.
  * The largest position that was ever allowed decides how high prices may be. A leverage beyond the market's new maximum counts as that
- * maximum. And no quantity bound leaves a position that cannot be closed.
+ * maximum. No quantity bound leaves a position that cannot be closed. And nobody trades another underlying at a price of the old one.
  */
 import type { Parameters } from "../../src/domain/Market.js"
 import { isObject, type Json } from "../reading/Bodies.js"
@@ -84,6 +84,36 @@ const announcedMeanwhile = (stage: Stage): void => {
   stage.is("how many would be under other margins than announced", counts.filter((each) => !possible.includes(each)), [])
 }
 
+/**
+ * One market changes to another underlying while somebody has a position in it, and one while nobody has: 1,900, where the old one is 1,000.
+ * A price of the old one comes late.
+ */
+const anotherUnderlying = (stage: Stage, who: Somebody, other: Somebody): void => {
+  const terms = { indexStepMaxBps: 500, fundingIntervalMs: 60_000 }
+  const [held, empty] = [stage.market("MNO", 1_000, terms), stage.market("PQR", 1_000, terms)]
+  stage.deal(who, other, held, 5, 1_000)
+  stage.pass(7_000)
+  stage.tick()
+  const before = stage.venueNow
+  stage.put({ ...held, underlyingSymbol: "NEW" }, before + noticeMs + 500)
+  stage.put({ ...empty, underlyingSymbol: "NEW" })
+  stage.wait(noticeMs + 1_000)
+  const dataOf = (market: Parameters): Json => stage.stats(market)["marketData"] as Json
+  for (const [market, mark] of [[held, 1_000], [empty, 0]] as const) {
+    stage.is("what is known of another underlying", [stage.mark(market), dataOf(market)["stale"]], [mark, true])
+    const late = guardOf(stage.index(market, 1_000, before))[0]
+    stage.is("a late price of the old one", [late, dataOf(market)["stale"]], ["index_out_of_order", true])
+    stage.is("an order before a price of the new one", stage.buy(who, market, { size: 1, price: 1_000 })["status"], undefined)
+  }
+  stage.done(stage.index(empty, 1_900))
+  for (const [ms, status] of [[0, 400], [20, 400], [1_200, 200]] as const) {
+    stage.wait(ms)
+    stage.is("a first price of the new one", stage.index(held, 1_900).status, status)
+  }
+  stage.tick()
+  stage.is("both marks", [stage.mark(held), stage.mark(empty)], [1_900, 1_900])
+}
+
 /** A narrower band comes in between two marks and leaves bids behind: an order comes in that very millisecond, at which the clock stands. */
 const narrowedMeanwhile = (stage: Stage, who: Somebody, other: Somebody): void => {
   const market = stage.market("JKL", 1_000)
@@ -153,6 +183,7 @@ export const otherTermsForHolders: Scenario = {
     stage.is("what is held in the market that has ended", stage.held(holder!, small), 0)
     announcedMeanwhile(stage)
     narrowedMeanwhile(stage, holder!, other!)
+    anotherUnderlying(stage, holder!, other!)
     stage.audit()
   }
 }

@@ -5,7 +5,8 @@
  * taken at once, until the next second has its mark.
  *
  * What has to hold: nothing is placed, changed or armed in that market until the mark has followed, whatever its owner would do with it.
- * Cancels go on, other markets do, and a step that no further sample agrees with keeps nobody waiting.
+ * Cancels go on, other markets do, and a step that no further sample agrees with keeps nobody waiting. A price beyond the market's bounds
+ * that a source saw is such a step, though it never becomes the index; one that an operator mistyped is none.
  */
 import type { Parameters } from "../../src/domain/Market.js"
 import * as Calls from "../workload/Calls.js"
@@ -88,6 +89,15 @@ export const stepHeldBack: Scenario = {
     stage.is("an order after it", stage.sell(friend!, market, { size: 1, price: 752 })["status"], "open")
     // A step of just as much as the index may move at once is not held back, up or down.
     for (const price of [1_100, 990]) stage.is("a step of just a tenth", stage.index(other, price).status, 200)
+    // Prices end at 10,000: beyond, a source's price is refused, and known.
+    const mistyped = { ...stage.anOrder(friend!, other, "buy", { size: 1, price: 900 }), persistent: false }
+    stage.is("a price beyond the bounds", stage.index(other, 10_001).status, 400)
+    stage.is("an order after what was mistyped", stage.answersTogether([mistyped])[0]!.status, 200)
+    stage.is("one that a source saw", stage.index(other, 10_001, stage.venueNow).status, 400)
+    const known = { ...stage.anOrder(friend!, other, "buy", { size: 1, price: 900 }), persistent: false }
+    stage.is("an order after that one", stage.answersTogether([known])[0]!.status, 503)
+    stage.done(stage.index(other, 990))
+    stage.is("an order once a source sees the index again", stage.buy(friend!, other, { size: 1, price: 900 })["status"], "open")
     stage.is("what happened to the fund", stage.fund()["movements"], [])
     stage.audit()
   }

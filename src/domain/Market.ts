@@ -154,6 +154,17 @@ export const ListedParameters = Schema.transform(
 export const notionalFactor = (market: Pick<Parameters, "priceScale" | "quantityScale">): number =>
   powerOfTen(moneyScale - market.priceScale - market.quantityScale)
 
+/**
+ * Levels of a side of the book that count for its impact price: a side whose best levels cannot fill the notional is thin. Many small
+ * orders, each at a price of its own before a deep book, can make it thin, so these are as many as a mark has time for.
+ */
+export const impactLevels = 8_192
+
+/** Whether the smallest orders at a price, one on each level that counts, come to less than the impact notional. */
+export const mayBeMadeThin = (market: Parameters, priceAtoms: number): boolean =>
+  BigInt(impactLevels) * BigInt(market.minQuantityAtoms) * BigInt(priceAtoms) * BigInt(notionalFactor(market))
+    < BigInt(market.impactNotionalAtoms)
+
 /** The average price, in price atoms, of a quantity that traded for so many money atoms: exact, rounded half up. */
 export const averagePriceAtoms = (
   market: Pick<Parameters, "priceScale" | "quantityScale">,

@@ -125,6 +125,8 @@ export interface MarketDump {
   readonly marketSequence: number
   readonly openInterest: number
   readonly risk: Readonly<MarketRisk>
+  /** Present only where the underlying has changed, for the same reason as the next. */
+  readonly underlyingSince?: number
   /** Present only while true, so that snapshots of other markets stay the same. */
   readonly awaitsMark?: true
 }
@@ -144,6 +146,8 @@ export class MarketState extends MarketRisk {
   bandHigh = 0
   /** Incremented with changes of mark and parameters: cached margins with an older value are recomputed. */
   riskEpoch = 0
+  /** When the market last changed to another underlying, epoch milliseconds; 0 if never. A price seen before is not the present one's. */
+  underlyingSince = 0
   bookSequence = 0
   marketSequence = 0
   /** Sum of long sizes, size atoms. */
@@ -184,14 +188,10 @@ export class MarketState extends MarketRisk {
    */
   setParameters(parameters: Market.Parameters): void {
     if (!this.hasIndexIn(parameters)) {
+      this.forgetIndex()
       this.indexPrice = 0
-      this.indexSource = 0
       this.mark = 0
-      this.basis = []
-      this.indexMinutes = []
       this.awaitsMark = false
-      this.letGo()
-      this.beginInterval(0)
     }
     if (parameters.marketType !== this.parameters.marketType) this.session = null
     if (parameters.fundingIntervalMs !== this.parameters.fundingIntervalMs) this.beginInterval(0)
@@ -200,6 +200,25 @@ export class MarketState extends MarketRisk {
     this.steepestMarginBps = steepestOf(parameters)
     const { maxPriceAtoms, minPriceAtoms } = parameters
     this.setMark(this.mark === 0 ? this.indexPrice : Math.min(maxPriceAtoms, Math.max(minPriceAtoms, this.mark)))
+  }
+
+  /**
+   * Leaves its underlying for another, of which no price is known yet. With nobody in the market, new parameters find no index price that
+   * they could keep; otherwise its mark and, to measure the next price against, the old price stay, which is stale at once.
+   */
+  leaveUnderlying(atEpochMs: number, isEmpty: boolean): void {
+    this.underlyingSince = atEpochMs
+    this.forgetIndex()
+    if (isEmpty) this.indexPrice = 0
+  }
+
+  /** Makes the index price stale, and discards everything derived from it but the mark. */
+  private forgetIndex(): void {
+    this.indexSource = 0
+    this.basis = []
+    this.indexMinutes = []
+    this.letGo()
+    this.beginInterval(0)
   }
 
   /** Whether its index price is also valid under other parameters: of the same scale and within their bounds. */
@@ -280,6 +299,7 @@ export class MarketState extends MarketRisk {
       marketSequence: this.marketSequence,
       openInterest: this.openInterest,
       risk: Object.fromEntries(riskNames.map((name) => [name, this[name]])) as unknown as MarketRisk,
+      ...(this.underlyingSince === 0 ? undefined : { underlyingSince: this.underlyingSince }),
       ...(this.awaitsMark ? { awaitsMark: true } : undefined)
     }
   }
@@ -303,6 +323,7 @@ export class MarketState extends MarketRisk {
     market.fundings = fundings
     market.marks = marks
     Object.assign(market, dump.risk)
+    market.underlyingSince = dump.underlyingSince ?? 0
     market.awaitsMark = dump.awaitsMark === true
     market.setMark(market.mark)
     return market

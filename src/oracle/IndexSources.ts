@@ -151,8 +151,8 @@ const tellOfAge = (told: Told, { indexStaleMs, marketId }: Quoted, { staleMs }: 
   const isKnown = told.indexStaleMs === indexStaleMs
   told.indexStaleMs = indexStaleMs
   return isKnown || staleMs <= indexStaleMs ? Effect.void : Effect.logWarning(
-    `INDEX_SOURCE_STALE_MS (${staleMs}) is more than the indexStaleMs of ${marketId} (${indexStaleMs}): prices that slow exchanges make are `
-      + "stale there as they come"
+    `INDEX_SOURCE_STALE_MS (${staleMs}) is more than the indexStaleMs of ${marketId} (${indexStaleMs}): `
+      + "prices that slow exchanges make are stale there as they come"
   )
 }
 

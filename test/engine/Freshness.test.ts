@@ -498,6 +498,30 @@ describe("a market whose index has moved and whose mark has not", () => {
     expect(withdrawal(driver, one), "its market is not live: that is decided").toBe(Refusal.none)
   })
 
+  test.each([["below its bounds", 800], ["above them", 1200]])("waits where a source saw a price %s, which never becomes its index",
+    (_, away) => {
+      const { driver, engine, one } = begin({ minPriceAtoms: 900, maxPriceAtoms: 1100 })
+      expect(engine.admit(driver.placement(one, { quantityAtoms: 1 }), driver.atEpochMs)).toBeUndefined()
+      for (const moved of [0, 5, 10]) {
+        expect(sample(driver, away + moved, 1_100)).toBe(Refusal.indexPriceInvalid)
+        expect(placed(driver, one, { quantityAtoms: 1 })).toBe(Refusal.markBehind)
+        expect(withdrawal(driver, one)).toBe(Refusal.markBehind)
+      }
+      expect([engine.market(0).indexPriceAtoms, engine.market(0).isIndexHeld]).toEqual([1000, true])
+      sample(driver, 1000, 100)
+      expect([placed(driver, one, { quantityAtoms: 1 }), engine.market(0).isIndexHeld]).toEqual([Refusal.none, false])
+    })
+
+  test("does not wait for a price beyond its bounds that no source saw, or that was seen before its index", () => {
+    const { driver, one } = begin({ minPriceAtoms: 900, maxPriceAtoms: 1100 })
+    const seenEpochMs = driver.engine.market(0).indexSourceEpochMs
+    for (const [priceAtoms, sourceEpochMs] of [[800, 0], [800, seenEpochMs - 1], [0, driver.atEpochMs]] as const) {
+      expect(driver.ask({ kind: "SetIndexPrice", idempotencyKey: "", market: 0, priceAtoms, sourceEpochMs }).refusal)
+        .toBe(Refusal.indexPriceInvalid)
+      expect(placed(driver, one, { quantityAtoms: 1 })).toBe(Refusal.none)
+    }
+  })
+
   test("is told what it is where it takes no orders anyway", () => {
     const { driver, one } = begin()
     setStatus(driver, "halted")
@@ -513,5 +537,87 @@ describe("a market whose index has moved and whose mark has not", () => {
     sample(driver, 800, 100)
     expect([one, other, third].map((account) => withdrawal(driver, account)))
       .toEqual([Refusal.markBehind, Refusal.markBehind, Refusal.none])
+  })
+})
+
+describe("a market that changes to another underlying", () => {
+  const put = (driver: Driver, change: Partial<Market.Parameters>, effectiveAtEpochMs = 0) =>
+    driver.send({
+      kind: "PutMarket",
+      idempotencyKey: driver.nextKey(),
+      parameters: { ...driver.engine.market(0).parameters, ...change },
+      effectiveAtEpochMs
+    }).refusal
+  const sample = (driver: Driver, priceAtoms: number, sourceEpochMs: number) =>
+    driver.ask({ kind: "SetIndexPrice", idempotencyKey: "", market: 0, priceAtoms, sourceEpochMs }).refusal
+  const open = (driver: Driver, account: number) => {
+    const admitted = driver.engine.admit(driver.placement(account, { quantityAtoms: 1 }), driver.atEpochMs)
+    return admitted?.refusal ?? driver.place(account, { priceAtoms: 1000, quantityAtoms: 1 }).refusal
+  }
+  const begin = () => {
+    const driver = new Driver()
+    driver.market(free("AAA", { indexStaleMs: 10_000, indexStepMaxBps: 500 }), 1000)
+    const [one, other] = [driver.account(usdc(1_000)), driver.account(usdc(1_000))]
+    driver.mark()
+    return { driver, state: driver.engine.state.markets[0]!, one, other }
+  }
+
+  test("has neither index nor mark until the next price where nobody is in it, which a later sample of the old one is not", () => {
+    const { driver, one, state } = begin()
+    driver.price(0, 1001)
+    const seenEpochMs = driver.atEpochMs
+    driver.atEpochMs += 100
+    expect(put(driver, { underlyingSymbol: "BBB/USD" })).toBe(Refusal.none)
+    expect([state.indexPrice, state.indexSource, state.mark, state.basis, state.indexMinutes, state.fundingInterval])
+      .toEqual([0, 0, 0, [], [], 0])
+    expect(open(driver, one)).toBe(Refusal.marketNotAccepting)
+    driver.atEpochMs += 100
+    expect(sample(driver, 1002, seenEpochMs + 50), "it was on its way").toBe(Refusal.indexPriceOutOfOrder)
+    expect(restored(driver).engine.state.markets[0]!.underlyingSince).toBe(seenEpochMs + 100)
+    expect(sample(driver, 1900, driver.atEpochMs), "no step: there is none to measure it against").toBe(Refusal.none)
+    expect(state.mark).toBe(1900)
+  })
+
+  test("keeps its mark where somebody is, takes only what reduces, and measures the next price against the old one", () => {
+    const { driver, one, other, state } = begin()
+    driver.place(one, { side: Order.buy, priceAtoms: 1000, quantityAtoms: 10 })
+    driver.place(other, { side: Order.sell, priceAtoms: 1000, quantityAtoms: 10 })
+    for (let second = 0; second < 20; second++) driver.index(0, 1000)
+    sample(driver, 1100, driver.atEpochMs)
+    expect(state.heldPrice).toBe(1100)
+    expect(put(driver, { underlyingSymbol: "BBB/USD" }, driver.atEpochMs + 86_400_000)).toBe(Refusal.none)
+    for (let hour = 0; hour < 24; hour++) {
+      driver.atEpochMs += 3_599_000
+      driver.index(0, 1000)
+    }
+    const fundings = driver.engine.fundings(0, 0, 100).length
+    driver.atEpochMs = state.announced!.effectiveAtEpochMs
+    driver.send({ kind: "PassTime" })
+    expect([state.indexPrice, state.indexSource, state.mark, state.heldPrice, state.basis, state.indexMinutes, state.premiumSamples])
+      .toEqual([1000, 0, 1000, 0, [], [], 0])
+    const ended = driver.engine.fundings(0, 0, 100)
+    expect([ended.length, ended[0]]).toMatchObject([fundings + 1, { rate8hE9: 0, atEpochMs: driver.atEpochMs }])
+    expect(driver.engine.nextTickEpochMs(driver.atEpochMs)).toBe(Number.POSITIVE_INFINITY)
+    expect([open(driver, one), driver.engine.stats(0).isStale]).toEqual([Refusal.marketNotAccepting, true])
+    for (
+      const [afterMs, refusal, opening] of [
+        [100, Refusal.indexPriceHeld, Refusal.marketNotAccepting],
+        [100, Refusal.indexPriceHeld, Refusal.marketNotAccepting],
+        [1_000, Refusal.none, Refusal.markBehind]
+      ] as const
+    ) {
+      driver.atEpochMs += afterMs
+      expect(sample(driver, 1900, driver.atEpochMs)).toBe(refusal)
+      expect(open(driver, one), "the mark is still the old one's").toBe(opening)
+    }
+    driver.mark()
+    expect(state.mark).toBe(1900)
+  })
+
+  test("keeps everything where the underlying is as before", () => {
+    const { driver, one, state } = begin()
+    expect(put(driver, { logoUrl: "https://example.com/other.svg" })).toBe(Refusal.none)
+    expect([state.indexPrice, state.mark, state.underlyingSince, state.indexMinutes.length]).toEqual([1000, 1000, 0, 1])
+    expect(open(driver, one)).toBe(Refusal.none)
   })
 })

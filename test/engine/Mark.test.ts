@@ -91,6 +91,19 @@ describe("impact prices, read off the mark", () => {
     expect(thin.state.basis).toEqual([0])
   })
 
+  test("of a deep offer behind six hundred of the smallest ones, too: many small orders do not make a book thin", () => {
+    const { driver, quote, state } = begin()
+    quote(Order.buy, 1000, 100_000)
+    const small = Array.from({ length: 3 }, () => driver.account(rich))
+    for (let level = 0; level < 600; level++) {
+      driver.place(small[level % 3]!, { side: Order.sell, priceAtoms: 1001 + level, quantityAtoms: 10 })
+    }
+    quote(Order.sell, 1601, 100_000)
+    driver.mark()
+    // 6,000 lots at 1,001 to 1,600 come to 780.3 USDC, the rest at 1,601 is 1,372.3 lots: 10^9 / (100 x 7,372.3) = 1,356.4.
+    expect(state.basis).toEqual([1000 + 1357 - 2000])
+  })
+
   test("of more than sixteen levels, too", () => {
     const { driver, quote, state } = begin({ impactNotionalAtoms: 4_000_000_000 })
     for (let level = 0; level < 40; level++) {

@@ -150,6 +150,39 @@ describe("a short at a price below one atom", () => {
   })
 })
 
+describe("a fund whose position is beyond a limit that was lowered later", () => {
+  /** The fund is long so many lots of the second market, of which it may hold 500 at most from then on. */
+  const beginBeyond = (lots: number, has: number) => {
+    const { driver, other } = begin()
+    const holder = driver.account(usdc(1_000_000))
+    const fund = feed(driver, has)
+    const { state } = driver.engine
+    hold(driver, holder, other, lots, 1)
+    Matching.transfer(state, state.markets[1]!, state.positions.find(holder, 1), state.touchPosition(fund, 1), lots, 1000)
+    const market = state.markets[1]!
+    market.setParameters({ ...market.parameters, maxPositionQuantityAtoms: 500 })
+    return { most: (quantity: number, priceAtoms = 1000) => InsuranceFund.mostTaken(state, market, quantity, priceAtoms) }
+  }
+
+  // A lot is 0.1 USDC and needs 0.01.
+  test("takes over what reduces it, up to the limit on the other side, and nothing on its own side", () => {
+    const { most } = beginBeyond(600, usdc(1_000))
+    expect([most(-1), most(-600), most(-1_100), most(-1_101), most(-5_000), most(1), most(400)]).toEqual([1, 600, 1_100, 1_100, 1_100, 0,
+      0])
+  })
+
+  test("takes over what reduces it though it could not keep what it has, and no more beyond flat than its equity carries", () => {
+    const { most } = beginBeyond(600, usdc(2))
+    expect([most(-100), most(-600), most(-1_000)]).toEqual([0, 600, 800])
+  })
+
+  test("takes over as much of what reduces it as it can pay for", () => {
+    const { most } = beginBeyond(600, usdc(10))
+    // Beyond its price, each lot costs 0.11 more than the mark and frees 0.01: 40 of 10 - 6.
+    expect(most(-600, -100)).toBe(40)
+  })
+})
+
 describe("at a price above the highest", () => {
   test("a long is taken over at the highest, and the fund pays the rest", () => {
     const { account, driver, other } = begin({ maxPriceAtoms: 1_050 })

@@ -12,7 +12,7 @@ export interface IndexFreshness {
   readonly status: Market.Status
   /** Its session; undefined in one that is always open. */
   readonly session: typeof MarketSession.Type | undefined
-  /** The age of its source's time, milliseconds; undefined before the first price. */
+  /** The age of its source's time, milliseconds; undefined before the first price of its underlying. */
   readonly indexAgeMs: number | undefined
   /** Whether it is stale, so that the market only takes reducing orders. Not expected to be fresh in a closed market. */
   readonly indexStale: boolean
@@ -31,7 +31,7 @@ export const indexFreshness = (
     marketId: view.parameters.marketId,
     status: view.status,
     session: view.session === undefined ? undefined : sessionOf(state, view),
-    indexAgeMs: view.indexPriceAtoms === 0 ? undefined : Math.max(0, at - view.indexSourceEpochMs),
+    indexAgeMs: view.indexSourceEpochMs === 0 ? undefined : Math.max(0, at - view.indexSourceEpochMs),
     indexStale: isIndexStale(view, { now, state }),
     indexHeld: view.isIndexHeld
   }))

@@ -26,7 +26,7 @@ const readiness = {
     status: Schema.Literal(...Market.statuses),
     session: Fields.optional(MarketSession).annotations({ description: "Its trading session; absent where it is always open." }),
     indexAgeMs: Fields.optional(Fields.Count).annotations({
-      description: "How long ago the index was last seen by its source; absent before the first price."
+      description: "How long ago the index was last seen by its source; absent before the first price of its underlying."
     }),
     indexStale: Schema.Boolean.annotations({
       description: "The index is no longer fresh: an open market takes only what reduces, until its feed is back. So it is told while "

@@ -62,17 +62,19 @@ const note = (state: State, fund: number, movement: Movement, market: number, am
   fundLog.add({ sequence, atEpochMs, movement, market, amountAtoms, sizeAtoms, collateralAtoms: accounts.collateral(fund) })
 }
 
+/** The size of an account's position in a market, size atoms, negative for a short; 0 where it has none. */
+const quantityOf = ({ positions }: State, account: number, market: number): number => {
+  const slot = positions.find(account, market)
+  return slot === none ? 0 : positions.quantity(slot)
+}
+
 /** Runs `act`, which may change the fund's money and its position in a market, and records the difference. */
 export const moved = <A>(state: State, movement: Movement, market: number, act: () => A): A => {
-  const { accounts, positions } = state
+  const { accounts } = state
   const fund = find(state)
-  const quantity = (): number => {
-    const slot = positions.find(fund, market)
-    return slot === none ? 0 : positions.quantity(slot)
-  }
-  const [collateralBefore, quantityBefore] = [accounts.collateral(fund), quantity()]
+  const [collateralBefore, quantityBefore] = [accounts.collateral(fund), quantityOf(state, fund, market)]
   const came = act()
-  const [amountAtoms, sizeAtoms] = [accounts.collateral(fund) - collateralBefore, quantity() - quantityBefore]
+  const [amountAtoms, sizeAtoms] = [accounts.collateral(fund) - collateralBefore, quantityOf(state, fund, market) - quantityBefore]
   if (amountAtoms !== 0 || sizeAtoms !== 0) note(state, fund, movement, market, amountAtoms, sizeAtoms)
   return came
 }
@@ -117,26 +119,37 @@ export const payDifference = (state: State, account: number, market: MarketState
 
 /**
  * How much of a position the fund can take over at its bankruptcy price, size atoms: the fund's equity must stay at or above its
- * initial margin, and its own position within the market's limit. Found by bisection.
+ * initial margin, and its own position within the market's limit, or come closer to it. Found by bisection. What closes the fund's own
+ * position takes margin and size from it, so the fund may be able to take that much where it could not keep what it has.
  */
 export const mostTaken = (state: State, market: MarketState, quantity: number, priceAtoms: number): number => {
   const fund = find(state)
   if (fund === none || !Number.isSafeInteger(priceAtoms)) return 0
   Margin.refreshAccount(state, fund)
-  const buying = quantity > 0
+  const keeps = (sizeAtoms: number): boolean => keepsMargin(state, fund, market, quantity > 0, sizeAtoms, priceAtoms)
   let most = Math.abs(quantity)
-  if (keepsMargin(state, fund, market, buying, most, priceAtoms)) return most
-  if (!keepsMargin(state, fund, market, buying, 0, priceAtoms)) return 0
-  let least = 0
+  if (keeps(most)) return most
+  const held = quantityOf(state, fund, market.index)
+  const closing = Math.sign(held) === -Math.sign(quantity) ? Math.min(most, Math.abs(held)) : 0
+  let least = closing
+  if (!keeps(closing)) {
+    if (!keeps(0)) return 0
+    least = 0
+    most = closing
+  }
   while (most - least > 1) {
     const middle = Math.floor((least + most) / 2)
-    if (keepsMargin(state, fund, market, buying, middle, priceAtoms)) least = middle
+    if (keeps(middle)) least = middle
     else most = middle
   }
   return least
 }
 
-/** Whether the fund's equity covers its initial margin after taking over the given size at a bankruptcy price. */
+/** Whether the fund may have another position in a market than before: one within the limit, or a smaller one on the same side. */
+const isWithinLimit = ({ parameters: { maxPositionQuantityAtoms } }: MarketState, before: number, after: number): boolean =>
+  Math.abs(after) <= Math.max(maxPositionQuantityAtoms, Math.sign(after) === Math.sign(before) ? Math.abs(before) : 0)
+
+/** Whether the fund's equity covers its initial margin after taking over the given size at a bankruptcy price, within the limit. */
 const keepsMargin = (
   { accounts, positions }: State,
   fund: number,
@@ -152,7 +165,7 @@ const keepsMargin = (
   const required = new Margin.Requirement()
   const passing = passingPrice(market, priceAtoms)
   if (sizeAtoms !== 0) Positions.fill(filled, quantity, entryNotional, buying, sizeAtoms, passing, market.factor)
-  if (Math.abs(filled.quantity) > market.parameters.maxPositionQuantityAtoms) return false
+  if (!isWithinLimit(market, quantity, filled.quantity)) return false
   Margin.require(required, market, 0, filled.quantity, filled.entryNotional, 0, 0, 0, 0)
   const pnlBefore = slot === none ? 0 : positions.unrealizedPnl(slot)
   const marginBefore = slot === none ? 0 : positions.initialMargin(slot)

@@ -110,9 +110,11 @@ export const take = (state: State, market: MarketState, next: Market.Parameters)
   Funding.endBefore(state, market, next)
   const before = market.mark
   const wasStale = isStale(market, state.atEpochMs)
-  market.widestPositionAtoms = isEmpty(state, market)
+  const wasEmpty = isEmpty(state, market)
+  market.widestPositionAtoms = wasEmpty
     ? 0
     : Math.max(market.widestPositionAtoms, market.parameters.maxPositionQuantityAtoms)
+  if (next.underlyingSymbol !== market.parameters.underlyingSymbol) market.leaveUnderlying(state.atEpochMs, wasEmpty)
   market.setParameters(next)
   // A longer staleness limit may make a stale index fresh again.
   if (wasStale && !isStale(market, state.atEpochMs)) revive(state, market)

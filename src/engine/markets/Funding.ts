@@ -178,13 +178,15 @@ export const goOn = (state: State, market: MarketState): void => {
 
 /**
  * Ends what new parameters would compute differently: an interval whose time is over, and also the current one where the length of
- * intervals changes or the market loses its index until its next price. Nothing is paid for a cut interval. No two intervals are
- * published with the same end, since the end identifies them.
+ * intervals changes or the market has no index of its underlying until its next price. Nothing is paid for a cut interval. No two
+ * intervals are published with the same end, since the end identifies them.
  */
 export const endBefore = (state: State, market: MarketState, next: Market.Parameters): void => {
   endInterval(state, market)
-  const hasOtherLength = next.fundingIntervalMs !== market.parameters.fundingIntervalMs
-  if (market.fundingInterval === 0 || !hasOtherLength && market.hasIndexIn(next)) return
+  const { fundingIntervalMs, underlyingSymbol } = market.parameters
+  const hasOtherLength = next.fundingIntervalMs !== fundingIntervalMs
+  const keepsIndex = next.underlyingSymbol === underlyingSymbol && market.hasIndexIn(next)
+  if (market.fundingInterval === 0 || !hasOtherLength && keepsIndex) return
   if (hasOtherLength) state.capacity.reached?.("an interval was cut off by another length")
   if (endedLastEpochMs(market) < state.atEpochMs) pay(state, market, state.atEpochMs, 0)
 }

@@ -1,9 +1,10 @@
 /**
  * A market's index price: which samples become the index, and for how long it is valid.
  *
- * A sample is refused where it is outside the market's bounds, or older than the present index. A step beyond `indexStepMaxBps` is
- * held back until two later samples, at least a second apart, agree with it: a single wrong sample, or one repeated at once, moves
- * nothing.
+ * A sample is refused where it is outside the market's bounds, or older than the present index or the market's present underlying. A
+ * step beyond `indexStepMaxBps` is held back until two later samples, at least a second apart, agree with it: a single wrong sample, or
+ * one repeated at once, moves nothing. A sample outside the bounds is held back as well where a source saw it, though it never becomes
+ * the index: the mark may be behind it.
  */
 import { none } from "../../domain/None.js"
 import { Refusal } from "../../domain/Refusal.js"
@@ -29,13 +30,19 @@ const isNear = (price: number, other: number, bps: number): boolean => Math.abs(
 export const take = (state: State, market: MarketState, { priceAtoms, sourceEpochMs }: SetIndexPrice): Refused | undefined => {
   const { atEpochMs } = state
   const { indexStepMaxBps, maxPriceAtoms, minPriceAtoms } = market.parameters
+  // A source with a fast clock would make its price look fresh for too long.
+  const sourceAt = sourceEpochMs === 0 ? atEpochMs : Math.min(sourceEpochMs, atEpochMs)
+  // A price of the old underlying may still be on its way when the market changes to another one.
+  const earliest = Math.max(market.indexSource, market.underlyingSince)
   if (priceAtoms < minPriceAtoms || priceAtoms > maxPriceAtoms) {
+    // The index cannot become this, but where a source saw it, everybody knows that it is no longer what it was. A price without a source's
+    // time is somebody's own, and what he mistyped is nobody's concern.
+    const isSeen = sourceEpochMs !== 0 && priceAtoms > 0 && sourceAt >= earliest
+    if (isSeen && market.indexPrice !== 0) holdAnew(state, market, priceAtoms, sourceAt)
     const bound = priceAtoms < minPriceAtoms ? minPriceAtoms : maxPriceAtoms
     return refused(Refusal.indexPriceInvalid, none, bound, priceAtoms, bound)
   }
-  // A source with a fast clock would make its price look fresh for too long.
-  const sourceAt = sourceEpochMs === 0 ? atEpochMs : Math.min(sourceEpochMs, atEpochMs)
-  if (sourceAt < market.indexSource) return refused(Refusal.indexPriceOutOfOrder, none, market.indexSource, sourceAt)
+  if (sourceAt < earliest) return refused(Refusal.indexPriceOutOfOrder, none, earliest, sourceAt)
   if (market.indexPrice !== 0 && !isNear(market.indexPrice, priceAtoms, indexStepMaxBps)) {
     if (!isAgreed(market, priceAtoms, sourceAt)) {
       hold(state, market, priceAtoms, sourceAt)
@@ -72,12 +79,16 @@ const isAgreed = ({ agreedSource, heldPrice }: MarketState, priceAtoms: number, 
 const hold = (state: State, market: MarketState, priceAtoms: number, sourceAt: number): void => {
   if (market.heldPrice !== 0 && isNear(market.heldPrice, priceAtoms, agreement.bps)) {
     if (market.agreedSource === 0 && sourceAt > market.heldSource) market.agreedSource = sourceAt
-  } else {
-    state.capacity.reached?.("a step of an index was held back")
-    market.heldPrice = priceAtoms
-    market.heldSource = sourceAt
-    market.agreedSource = 0
-  }
+    state.events.event3(Event.IndexPriceHeld, market.index, priceAtoms, sourceAt)
+  } else holdAnew(state, market, priceAtoms, sourceAt)
+}
+
+/** Holds a sample back as a new step, with which none agrees yet. */
+const holdAnew = (state: State, market: MarketState, priceAtoms: number, sourceAt: number): void => {
+  state.capacity.reached?.("a step of an index was held back")
+  market.heldPrice = priceAtoms
+  market.heldSource = sourceAt
+  market.agreedSource = 0
   state.events.event3(Event.IndexPriceHeld, market.index, priceAtoms, sourceAt)
 }
 

@@ -10,6 +10,7 @@
  * is thin. Its rounding is towards the book: an impact bid down, an impact ask up.
  */
 import { floorDiv } from "../../domain/FloorDiv.js"
+import * as Market from "../../domain/Market.js"
 import { none } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
 import { bpsOne } from "../../domain/Units.js"
@@ -31,10 +32,8 @@ export const tickedAtOnce = 16
 /** Milliseconds between two marks of a market. */
 const secondMs = 1_000
 
-/** Levels of a side that count for its impact price: a side whose best levels cannot fill the notional is thin. */
-const impactLevels = 512
-/** Levels read at first, which nearly always suffice. */
-const touchLevels = 16
+/** How many levels of a side are read for its impact price, one after the other while they do not suffice; the first nearly always do. */
+const depths = [16, 512, Market.impactLevels]
 
 /** Whether a market is due for a new mark at a time. */
 const isDue = (market: MarketState, atEpochMs: number): boolean =>
@@ -148,9 +147,12 @@ const sample = (market: MarketState, bid: number, ask: number): void => {
  * where the side is thin.
  */
 const impactPrice = (market: MarketState, book: Book, side: Order.Side): number => {
-  const touch = book.levels(side, touchLevels)
-  const price = averagePrice(market, side, touch)
-  return price !== none || touch.length < touchLevels ? price : averagePrice(market, side, book.levels(side, impactLevels))
+  for (const depth of depths) {
+    const levels = book.levels(side, depth)
+    const price = averagePrice(market, side, levels)
+    if (price !== none || levels.length < depth) return price
+  }
+  return none
 }
 
 /** The average price of trading `impactNotional` into the given levels, best first; -1 where they cannot fill it. */
@@ -159,20 +161,19 @@ export const averagePrice = (
   side: Order.Side,
   levels: ReadonlyArray<readonly [priceAtoms: number, sizeAtoms: number]>
 ): number => {
-  const wanted = BigInt(impactNotionalAtoms)
-  const unit = BigInt(factor)
-  let notional = 0n
-  let size = 0n
+  let notional = 0
+  let size = 0
   for (const [priceAtoms, sizeAtoms] of levels) {
-    const price = BigInt(priceAtoms)
-    const more = price * BigInt(sizeAtoms) * unit
-    if (notional + more < wanted) {
+    // What is added up stays below the notional and is exact; a level that is too large for a number is larger than that in any case.
+    const more = priceAtoms * sizeAtoms * factor
+    if (notional + more < impactNotionalAtoms) {
       notional += more
-      size += BigInt(sizeAtoms)
+      size += sizeAtoms
       continue
     }
     // All of the better levels and part of this one: wanted / (K x (size + (wanted - notional) / (price x K))).
-    const divisor = size * price * unit + wanted - notional
+    const [price, wanted] = [BigInt(priceAtoms), BigInt(impactNotionalAtoms)]
+    const divisor = BigInt(size) * price * BigInt(factor) + wanted - BigInt(notional)
     const product = wanted * price
     return Number(side === Order.buy ? product / divisor : (product + divisor - 1n) / divisor)
   }
