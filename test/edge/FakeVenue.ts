@@ -251,7 +251,7 @@ export const make = (options: Options = {}): FakeVenue => {
   readiness.set("ready")
   const application = applicationOf(options, engine, submit, {
     whenDurable: (_sequence, callback) => settle(callback),
-    durableSequence: () => engine.sequence - (fake.hold ? 1 : 0)
+    durableSequence: () => engine.sequence
   }, readiness)
   const fake: FakeVenue = {
     state: engine,

@@ -233,3 +233,15 @@ test("an answer that waits for the disk is counted as unread meanwhile, and let 
   expect((await leaves).body).toBe("")
   expect(held).toBe(0)
 })
+
+test("an answer of what is durable does not leave while the barrier calls nobody back, as after a failed write", () => {
+  const fake = Fake.make()
+  fake.hold = true
+  let response: Response | undefined
+  fake.application.handle(Fake.request({ target: "/v1/markets" }), (answer) => {
+    response = answer
+  })
+  expect(response).toBeUndefined()
+  fake.release()
+  expect(response?.status).toBe(200)
+})

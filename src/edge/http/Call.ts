@@ -205,19 +205,26 @@ export class Call {
    * and is let go of where that disconnects: the disk may take as long as it likes.
    */
   sendDurably(status: number, contentType: string, body: string, more?: Readonly<Record<string, string>>, isFixed?: boolean): void {
-    const { request, services: { barrier, state } } = this
-    if (state.sequence <= barrier.durableSequence()) return this.send(status, contentType, body, more, isFixed)
     let held = body
+    let isDone = false
+    let letGo = (): void => {}
+    // The barrier alone knows whether an answer may be sent: it calls none back after a write has failed, however little that concerned.
+    this.whenDurable(() => {
+      isDone = true
+      letGo()
+      this.send(status, contentType, held, more, isFixed)
+    })
+    if (isDone) return
+    const { request } = this
     // What is the same for everybody is held once, whoever waits for it.
     const counted = isFixed === true ? undefined : request.holds?.(body.length)
     const heard = request.whenGone?.(() => {
       held = ""
     })
-    this.whenDurable(() => {
+    letGo = () => {
       counted?.()
       heard?.()
-      this.send(status, contentType, held, more, isFixed)
-    })
+    }
   }
 
   /** Runs what answers the request: a defect in it is answered. */
