@@ -165,8 +165,8 @@ export class Log {
     this.count++
     this.behindWhole.updates++
     this.behindWhole.entries += update.entries.length
-    // An account's snapshot is given only as of its last update, so this one is given to nobody any more.
-    if (this.most.together !== undefined) this.keepWhole(undefined)
+    // Any other snapshot is given only as of the last update, so that this one is given to nobody any more.
+    if (this.name.channel !== "market.book") this.keepWhole(undefined)
     this.nowKeeps(this.bytes + bytes)
     while (this.kept.length > this.most.updates || this.bytes > this.most.bytes && this.kept.length > 1) this.forgetOldest()
     this.most.together?.makeRoom()

@@ -1,4 +1,5 @@
 /** How much of a stream is kept: a number of updates or a number of bytes, whichever is less. */
+import { queryObjects } from "node:v8"
 import { describe, expect, test } from "vitest"
 import { retentionOf, usualRoom } from "../../src/edge/socket/Setting.js"
 import { Frame } from "../../src/streams/Frame.js"
@@ -113,6 +114,17 @@ describe("the whole of a stream", () => {
     log.made(terms, frame)
     log.makeAnew()
     expect(log.present(terms)).toBeUndefined()
+  })
+
+  test("is let go of with the next update, where it could be given to nobody any more", () => {
+    const log = told(3, 1)
+    const frames = (): number => queryObjects(Frame, { format: "count" })
+    const make = (): void => void log.made(terms, new Frame("{}"))
+    const before = frames()
+    make()
+    expect(frames() - before).toBe(1)
+    log.append({ sequence: 4, entries: [{ key: "ticker", text: "1" }], more: "" })
+    expect(frames() - before).toBe(0)
   })
 
   test("is made anew for other terms, and for whoever has been given more already", () => {
