@@ -4,7 +4,8 @@
  * and an account may have as much made in a second as one connection may send frames, at `charactersOfFrame` each.
  *
  * What is made is known only once it is: an account may have one more made as long as it has had no more than a second's worth, whatever
- * the length, and then waits until that is made up for.
+ * the length, and then waits until that is made up for. Those who wait are served in the order in which they came, before any newcomer:
+ * otherwise whoever asks again and again at the right moment would have everything made, and the account's other connections nothing.
  */
 
 /** The characters of a snapshot that take about as long as a frame that a client sends. */
@@ -16,9 +17,19 @@ interface Owed {
   atEpochMs: number
 }
 
+/** Who waits for a snapshot. */
+export interface Waiting {
+  /** Called once it may have one made now. It has left the line then. */
+  readonly allowed: () => void
+}
+
 export class Makings {
   /** By account, those with the latest snapshots last. Who owes nothing any more is dropped as others have some made. */
   private readonly owed = new Map<number, Owed>()
+  /** By account, those who wait, in the order in which they came. */
+  private readonly lines = new Map<number, Set<Waiting>>()
+  /** Who has been called out of the line, while it is. */
+  private called: Waiting | undefined = undefined
   private readonly perSecond: number
 
   /** @param framesPerSecond how many frames one connection may send in a second */
@@ -31,8 +42,46 @@ export class Makings {
     return this.owed.size
   }
 
-  /** Whether one more snapshot may be made for an account now. */
-  mayMake(account: number, nowEpochMs: number): boolean {
+  /** The number of those who wait. */
+  get waiting(): number {
+    let sum = 0
+    for (const line of this.lines.values()) sum += line.size
+    return sum
+  }
+
+  /** Whether one more snapshot may be made for somebody of an account now: not where others have waited for longer. */
+  mayMake(account: number, who: Waiting, nowEpochMs: number): boolean {
+    return (this.called === who || !this.lines.has(account)) && this.isMadeUpFor(account, nowEpochMs)
+  }
+
+  /** Stands in the line of an account, last unless it stands there already, until it is called or leaves. */
+  wait(account: number, who: Waiting): void {
+    const line = this.lines.get(account)
+    if (line === undefined) this.lines.set(account, new Set([who]))
+    else line.add(who)
+  }
+
+  leave(account: number, who: Waiting): void {
+    const line = this.lines.get(account)
+    if (line?.delete(who) === true && line.size === 0) this.lines.delete(account)
+  }
+
+  /** Calls those of an account who wait, one after the other, for as long as it may have more made. */
+  goOn(account: number, nowEpochMs: number): void {
+    const line = this.lines.get(account)
+    if (line === undefined) return
+    for (const next of [...line]) {
+      if (!this.isMadeUpFor(account, nowEpochMs)) return
+      // Calling one may end others. One that finds that it has to wait after all stands last.
+      if (!line.has(next)) continue
+      this.leave(account, next)
+      this.called = next
+      next.allowed()
+      this.called = undefined
+    }
+  }
+
+  private isMadeUpFor(account: number, nowEpochMs: number): boolean {
     return this.owedNow(this.owed.get(account), nowEpochMs) <= this.perSecond
   }
 

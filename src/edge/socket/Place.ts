@@ -36,8 +36,6 @@ export interface Around {
   readonly isFilling: () => boolean
   /** Notes that so many characters more, or fewer, wait to be durable. */
   readonly preparing: (characters: number) => void
-  /** Notes that a snapshot waits until its account may have one made again, so that `allowed` is called then. */
-  readonly owing: () => void
   /** Called where there is no room for the stream any more. */
   readonly crowded: () => void
   /** Runs a deferred action: a defect in it ends this conversation only. */
@@ -52,6 +50,9 @@ const mostAhead = 512
 
 /** Channels whose whole depends on nothing but their updates: not on the time, nor on marks that are told to nobody. */
 const standing: ReadonlySet<Channel> = new Set(["account.orders", "account.fills", "market.trades", "market.funding", candleChannel])
+
+/** Entries of a snapshot that counts for nobody. Those of fills and deposits never have more. */
+const mostUncounted = 100
 
 /** A snapshot that was made and waits to be durable. */
 interface Prepared {
@@ -180,17 +181,21 @@ export class Place implements Teller {
     this.anew(() => {}, "slow_consumer")
   }
 
-  /** The account may have a snapshot made again. */
+  /** The account may have a snapshot made again. It may be another connection that finds that out. */
   allowed(): void {
-    const { whenAllowed } = this
+    const { around: { flush, safely }, whenAllowed } = this
     this.whenAllowed = () => {}
-    whenAllowed()
+    safely(() => {
+      whenAllowed()
+      flush()
+    })
   }
 
   /** Gives up what is under way: a snapshot that waits for the disk, or the reading of what was missed. */
   private leave(): void {
     this.turn++
     this.prepares(undefined)
+    if (this.isOfAccount) this.setting.makings.leave(this.log.subject, this)
     this.giveUp()
   }
 
@@ -273,11 +278,21 @@ export class Place implements Teller {
     if (channel === "market.book") return log.snapshot(terms, this.last, make)
     const present = log.present(terms)
     if (present !== undefined) return present
-    if (this.isOfAccount && !makings.mayMake(subject, now())) return undefined
+    const counts = this.countsForAccount
+    if (counts && !makings.mayMake(subject, this, now())) return undefined
     const frame = make()
-    if (this.isOfAccount) makings.made(subject, frame.text.length, now())
+    if (counts) makings.made(subject, frame.text.length, now())
     // Other snapshots are as of now, by the clock or by marks.
     return standing.has(channel) ? log.made(terms, frame) : { sequence: lastSequence, frame, updates: [] }
+  }
+
+  /**
+   * Whether the snapshot may be long, so that it counts as made for the account. Short ones wait for no long one: after an interruption a
+   * client would know neither its positions nor its balance for as long as its orders take.
+   */
+  private get countsForAccount(): boolean {
+    const { log: { name: { channel }, subject }, setting: { reads } } = this
+    return channel === "account.orders" || channel === "account.positions" && reads.positions(subject).length > mostUncounted
   }
 
   private from(fromSequence: number, began: (resumption: Resumption) => void): void {
@@ -414,7 +429,7 @@ export class Place implements Teller {
     this.whenAllowed = () => {
       if (isIn()) then()
     }
-    this.around.owing()
+    this.setting.makings.wait(this.log.subject, this)
   }
 
   private readonly failed = (defect: unknown): Effect.Effect<void> =>

@@ -85,8 +85,6 @@ export class Session implements Conversation {
   private readonly out = new Outbox()
   /** Characters of snapshots that wait to be durable. */
   private preparing = 0
-  /** Whether any subscription waits until its account may have a snapshot made again. */
-  private owes = false
   /** Bytes of the last snapshot, excluded until the client has had time to receive it; and the seconds since. */
   private snapshotBytes = 0
   private snapshotSeconds = 0
@@ -291,7 +289,9 @@ export class Session implements Conversation {
     }
     this.judge()
     this.disarm()
-    this.goOnMaking()
+    if (this.account !== undefined) this.setting.makings.goOn(this.account, this.setting.now())
+    // A snapshot that was made now may have been more than its client has room for.
+    if (this.isClosed) return
     // Waiting frames leave first, since heartbeats report what has been sent.
     this.flush()
     const { setting: { decidedAt, mostBuffered, room } } = this
@@ -316,14 +316,6 @@ export class Session implements Conversation {
       this.pinged = Math.min(this.pinged + 1, bounds.pings)
     }
     this.flush()
-  }
-
-  /** Goes on with snapshots that waited until the account may have one made again. */
-  private goOnMaking(): void {
-    const { account, places, setting: { makings, now } } = this
-    if (!this.owes || account === undefined || !makings.mayMake(account, now())) return
-    this.owes = false
-    for (const place of places.values()) place.allowed()
   }
 
   /**
@@ -589,9 +581,6 @@ export class Session implements Conversation {
       isFilling: () => this.isFilling,
       preparing: (characters) => {
         this.preparing += characters
-      },
-      owing: () => {
-        this.owes = true
       },
       crowded: () => this.end(tryLater, "there is no room for the stream now"),
       safely: this.safely

@@ -92,7 +92,6 @@ describe("a connection", () => {
       isClosed: () => false,
       isFilling: () => false,
       preparing: nothing,
-      owing: nothing,
       crowded: () => void crowded++,
       safely: (act: () => void) => act()
     }

@@ -2,7 +2,7 @@
 import { queryObjects } from "node:v8"
 import { describe, expect, test } from "vitest"
 import { anyMarket } from "../../../src/domain/None.js"
-import { charactersOfFrame, Makings } from "../../../src/edge/socket/Makings.js"
+import { charactersOfFrame, Makings, type Waiting } from "../../../src/edge/socket/Makings.js"
 import type { Room } from "../../../src/edge/socket/Setting.js"
 import { Frame } from "../../../src/streams/Frame.js"
 import { LiveVenue, type Trader } from "../LiveVenue.js"
@@ -75,6 +75,27 @@ describe("a snapshot of orders", () => {
     expect(clients.every(({ ended }) => ended === undefined)).toBe(true)
   })
 
+  test("is made for those who wait before newcomers, and short snapshots wait for none", async () => {
+    const { change, come, made, venue } = await opened(60, { messagesPerSecond: 4, messagesTogether: 1_000 })
+    const [waiter, newcomer] = [await come(), await come()]
+    for (let times = 0; times < 2; times++) {
+      pair(await come(), orders)
+      await change()
+    }
+    const before = made.times
+    expect(waiter.say({ op: "subscribe", ...orders })).toEqual([])
+    for (const channel of ["account.balance", "account.fills", "account.positions", "account.deposits"]) {
+      const reader = await come()
+      expect(reader.say({ op: "subscribe", channel }).map(({ type }) => type)).toEqual(["subscribed", "snapshot"])
+    }
+    // All is made up for, and no second has been told to the connections yet.
+    venue.atEpochMs += 10_000
+    expect(newcomer.say({ op: "subscribe", ...orders })).toEqual([])
+    await venue.pass(1_000)
+    const told = [waiter, newcomer].map((each) => each.fresh().filter(({ type }) => type === "snapshot").length)
+    expect([told, made.times - before]).toEqual([[1, 1], 1])
+  })
+
   test("that waits for its turn is given up with its subscription, and made for none that ended", async () => {
     const { change, client, made, venue } = await opened(190, { messagesPerSecond: 3, messagesTogether: 1_000 })
     await venue.pass(1_000)
@@ -120,21 +141,54 @@ describe("while the disk hangs", () => {
 
 describe("what accounts have had made", () => {
   const second = 10 * charactersOfFrame
+  const who: Waiting = { allowed: () => {} }
 
   test("counts for each until it is made up for, a second's worth in a second", () => {
     const makings = new Makings(10)
     makings.made(1, second, 0)
-    expect(makings.mayMake(1, 0)).toBe(true)
+    expect(makings.mayMake(1, who, 0)).toBe(true)
     makings.made(1, 3 * second, 0)
-    expect([makings.mayMake(1, 2_999), makings.mayMake(1, 3_000), makings.mayMake(2, 0)]).toEqual([false, true, true])
+    expect([makings.mayMake(1, who, 2_999), makings.mayMake(1, who, 3_000), makings.mayMake(2, who, 0)]).toEqual([false, true, true])
     makings.made(1, second, 3_500)
-    expect([makings.mayMake(1, 3_999), makings.mayMake(1, 4_000)]).toEqual([false, true])
+    expect([makings.mayMake(1, who, 3_999), makings.mayMake(1, who, 4_000)]).toEqual([false, true])
   })
 
   test("is made up for in the same time where the clock is set back", () => {
     const makings = new Makings(10)
     makings.made(1, 3 * second, 1_000_000)
-    expect([makings.mayMake(1, 0), makings.mayMake(1, 1_999), makings.mayMake(1, 2_000)]).toEqual([false, false, true])
+    expect([makings.mayMake(1, who, 0), makings.mayMake(1, who, 1_999), makings.mayMake(1, who, 2_000)]).toEqual([false, false, true])
+  })
+
+  test("is made for those who wait in the order in which they came, before newcomers, and for none that left", () => {
+    const makings = new Makings(10)
+    const called: Array<string> = []
+    let nowMs = 0
+    const waiting = (name: string): Waiting => {
+      const one: Waiting = {
+        allowed: () => {
+          called.push(`${name} ${makings.mayMake(1, one, nowMs)} ${makings.mayMake(1, who, nowMs)}`)
+          makings.made(1, second, nowMs)
+        }
+      }
+      return one
+    }
+    const goOn = (atMs: number): ReadonlyArray<string> => {
+      nowMs = atMs
+      makings.goOn(1, atMs)
+      return called.splice(0)
+    }
+    const [first, left, third, fourth] = ["first", "left", "third", "fourth"].map(waiting) as [Waiting, Waiting, Waiting, Waiting]
+    makings.made(1, 2 * second, 0)
+    for (const one of [first, left, third, fourth, first]) makings.wait(1, one)
+    expect([makings.waiting, goOn(999)]).toEqual([4, []])
+    expect([who, left, first].map((one) => makings.mayMake(1, one, 1_000))).toEqual([false, false, false])
+    expect(makings.mayMake(2, who, 1_000)).toBe(true)
+    makings.leave(1, left)
+    // Of what was made before, a second's worth is left: one more is made, and the next a second later.
+    expect([goOn(1_000), makings.waiting]).toEqual([["first true false"], 2])
+    expect([goOn(2_000), makings.waiting]).toEqual([["third true false"], 1])
+    expect([goOn(3_000), makings.waiting]).toEqual([["fourth true true"], 0])
+    expect([makings.mayMake(1, who, 3_999), makings.mayMake(1, who, 4_000)]).toEqual([false, true])
   })
 
   test("is remembered of none that owes nothing, however many there were", () => {
