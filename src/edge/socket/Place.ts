@@ -32,7 +32,7 @@ export interface Around {
   /** Sends what waits. */
   readonly flush: () => void
   readonly isClosed: () => boolean
-  /** Whether so much is on its way to the client, or will be once it is durable, that no snapshot is made. */
+  /** Whether so much is on its way to the client, or will be once it is durable, to it or to all, that no snapshot is made. */
   readonly isFilling: () => boolean
   /** Notes that so many characters more, or fewer, wait to be durable. */
   readonly preparing: (characters: number) => void
@@ -210,6 +210,9 @@ export class Place implements Teller {
   private prepares(prepared: Prepared | undefined): void {
     const lengthOf = (of: Prepared | undefined): number => of?.whole.frame.text.length ?? 0
     this.around.preparing(lengthOf(prepared) - lengthOf(this.prepared))
+    // The next one first: it may be the same frame, which is then counted all the time.
+    if (prepared !== undefined) this.setting.prepared.add(prepared.whole.frame)
+    if (this.prepared !== undefined) this.setting.prepared.remove(this.prepared.whole.frame)
     this.prepared = prepared
   }
 
@@ -229,7 +232,7 @@ export class Place implements Teller {
   /**
    * Sends a snapshot of the present state, or a recent one with the changes since, once all of that is durable; none is begun for a
    * slow client before it has caught up, nor while others wait for the disk that will make it slow: it would be made in vain. Nor is
-   * one made for an account that has had too much made of late.
+   * one begun while those of all clients that wait for the disk take too much memory, nor one made for an account that has had too much made of late.
    */
   private anew(began: (resumption: Resumption) => void, reason?: ResyncReason): void {
     const { barrier, reads } = this.setting

@@ -136,11 +136,6 @@ export class Session implements Conversation {
     this.flush()
   }
 
-  /** Bytes that are held for the client: on their way to it, or waiting to be durable. */
-  get heldForIt(): number {
-    return this.bufferedBytes + this.preparing
-  }
-
   /** Bytes on their way to the client. */
   get bufferedBytes(): number {
     return this.out.size + this.peer.bufferedBytes()
@@ -151,9 +146,10 @@ export class Session implements Conversation {
     return this.bufferedBytes > this.setting.room.behindBytes
   }
 
-  /** The same, where snapshots that wait to be durable are counted too. */
+  /** Whether so much is on its way, or waits to be durable, of this connection's or of all, that no snapshot is begun. */
   private get isFilling(): boolean {
-    return this.heldForIt > this.setting.room.behindBytes
+    const { prepared, room } = this.setting
+    return this.bufferedBytes + this.preparing > room.behindBytes || prepared.isFull
   }
 
   /** Whether more is on its way than the connection may hold. */

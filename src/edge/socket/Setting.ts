@@ -17,6 +17,7 @@ import type { Reply, Request, UpgradeRequest } from "../http/Listener.js"
 import type { Authority } from "./Authority.js"
 import type { Disconnects } from "./Disconnects.js"
 import type { Makings } from "./Makings.js"
+import type { Prepared } from "./Prepared.js"
 
 export const bounds = {
   /** Invalid JSON frames after which the connection ends. */
@@ -27,6 +28,8 @@ export const bounds = {
   /** The limit per client while all connections together exceed the venue's limit, and that limit. */
   bufferedBytesUnderPressure: 128 * 1024,
   bufferedBytesInAll: 512 * 1024 * 1024,
+  /** Characters of snapshots that wait to be durable, over all connections, after which no more are begun. */
+  preparedCharacters: 128 * 1024 * 1024,
   /** The longest time for which a snapshot is not counted as waiting. */
   snapshotMs: 30_000,
   /** The longest time for which a snapshot is not counted as waiting while all connections together exceed the venue's limit. */
@@ -70,6 +73,8 @@ export interface Room {
   readonly keptBytes: number
   /** Bytes kept for all accounts' streams together. Absent: as many as streams usually keep. */
   readonly keptBytesOfAccounts?: number | undefined
+  /** Characters of snapshots that wait to be durable, after which no more are begun. Absent: as many as usual. */
+  readonly preparedCharacters?: number | undefined
   /** Streams that are kept up while nobody uses them. Absent: as many as usual. */
   readonly unusedStreams?: number | undefined
   /** One in how many updates of a book carries its checksum. Absent: as many as usual. */
@@ -164,6 +169,8 @@ export interface Setting {
   readonly isTold: (...asked: Parameters<Retention["isTold"]>) => Effect.Effect<boolean>
   /** How much accounts have had made of snapshots. */
   readonly makings: Makings
+  /** Snapshots that wait to be durable, of all connections. */
+  readonly prepared: Prepared
   /** Whether a connection may begin to act for an account. */
   readonly mayJoin: (joining: Joining) => boolean
   /** Begins to count a connection as one of an account's until it leaves, and returns true; false where it may not join. */

@@ -43,6 +43,7 @@ import { Disconnects } from "./Disconnects.js"
 import { Makings } from "./Makings.js"
 import { missedOf, orUnread } from "./Missed.js"
 import { payloads as ofAnyEngine, payloadsOf } from "./Payloads.js"
+import { Prepared } from "./Prepared.js"
 import { Session } from "./Session.js"
 import { bounds, type Joining, type Room, type Sending, type Setting } from "./Setting.js"
 
@@ -240,7 +241,7 @@ class Sessions {
         const isHeartbeat = (ticks + phase) % ticksOfHeartbeat === 0
         session.tick(atEpochMs, isHeartbeat)
         // A defect, or the client, may have ended it in its tick.
-        if (this.open.has(session)) buffered += session.heldForIt
+        if (this.open.has(session)) buffered += session.bufferedBytes
       }
       const next = from + tickedAtOnce
       if (next < sessions.length) return Effect.zipRight(this.pause, this.tick(ticks, sessions, next, buffered))
@@ -357,6 +358,7 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
     isTold: (after) => orUnread(retention.isTold(after), false),
     missed: missedOf(barrier.whenDurable, replays),
     makings: new Makings(room.messagesPerSecond),
+    prepared: new Prepared(room.preparedCharacters ?? bounds.preparedCharacters),
     disconnects,
     mayJoin: (joining) => sessions.mayJoin(joining),
     joins: (joining) => sessions.joins(joining),

@@ -2,6 +2,7 @@
 import { Effect } from "effect"
 import { beforeEach, describe, expect, test } from "vitest"
 import { Makings } from "../../../src/edge/socket/Makings.js"
+import { Prepared } from "../../../src/edge/socket/Prepared.js"
 import { Place } from "../../../src/edge/socket/Place.js"
 import { Log } from "../../../src/streams/Log.js"
 import type { Replaying } from "../../../src/streams/Replay.js"
@@ -104,6 +105,7 @@ describe("a connection", () => {
       barrier: { whenDurable: nothing },
       payloads: { snapshot: () => "[]" },
       makings: new Makings(1),
+      prepared: new Prepared(1),
       now: () => 0
     }
     const place = new Place(setting as never, log, around)

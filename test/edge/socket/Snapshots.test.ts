@@ -3,6 +3,7 @@ import { queryObjects } from "node:v8"
 import { describe, expect, test } from "vitest"
 import { anyMarket } from "../../../src/domain/None.js"
 import { charactersOfFrame, Makings, type Waiting } from "../../../src/edge/socket/Makings.js"
+import { Prepared } from "../../../src/edge/socket/Prepared.js"
 import type { Room } from "../../../src/edge/socket/Setting.js"
 import { Frame } from "../../../src/streams/Frame.js"
 import { LiveVenue, type Trader } from "../LiveVenue.js"
@@ -136,6 +137,46 @@ describe("while the disk hangs", () => {
     venue.releaseDisk()
     await venue.pass(1_000)
     expect(pair(client, orders).data).toHaveLength(venue.engine.openOrders(alice.account, anyMarket).length)
+  })
+})
+
+describe("snapshots that wait for the disk, of all clients together,", () => {
+  test("count once where many wait for the same", () => {
+    const prepared = new Prepared(10)
+    const [one, other] = [new Frame("x".repeat(10)), new Frame("y".repeat(3))]
+    prepared.add(one)
+    prepared.add(one)
+    expect([prepared.characters, prepared.isFull]).toEqual([10, false])
+    prepared.add(other)
+    prepared.remove(one)
+    expect([prepared.characters, prepared.isFull]).toEqual([13, true])
+    prepared.remove(one)
+    expect([prepared.characters, prepared.isFull]).toEqual([3, false])
+    prepared.remove(other)
+    expect(prepared.characters).toBe(0)
+  })
+
+  test("keep others from being begun where they are too much, and nobody is closed for it", async () => {
+    // About 16 KB each time.
+    const { change, client, come, made, venue } = await opened(29, { preparedCharacters: 20_000 })
+    const [same, next, last] = [await come(), await come(), await come()]
+    venue.holdDisk()
+    void change()
+    for (const each of [client, same]) each.say({ op: "subscribe", ...orders })
+    expect(made.times).toBe(1)
+    void change()
+    next.say({ op: "subscribe", ...orders })
+    expect(made.times).toBe(2)
+    void change()
+    last.say({ op: "subscribe", ...orders })
+    await venue.pass(2_000)
+    expect(made.times).toBe(2)
+    venue.releaseDisk()
+    await venue.pass(1_000)
+    const all = [client, same, next, last]
+    const told = all.map((each) => each.fresh().filter(({ type }) => type === "snapshot").map(({ data }) => data.length))
+    expect(told).toEqual([[30], [30], [31], [32]])
+    expect([made.times, ...all.map(({ ended }) => ended)]).toEqual([3, undefined, undefined, undefined, undefined])
   })
 })
 
