@@ -232,7 +232,8 @@ export class Place implements Teller {
   /**
    * Sends a snapshot of the present state, or a recent one with the changes since, once all of that is durable; none is begun for a
    * slow client before it has caught up, nor while others wait for the disk that will make it slow: it would be made in vain. Nor is
-   * one begun while those of all clients that wait for the disk take too much memory, nor one made for an account that has had too much made of late.
+   * one begun while those of all clients that wait for the disk take too much memory, nor one made for an account that has had too much
+   * made of late.
    */
   private anew(began: (resumption: Resumption) => void, reason?: ResyncReason): void {
     const { barrier, reads } = this.setting

@@ -1,6 +1,6 @@
 /**
  * How much snapshots take that were made and wait to be durable, over all connections. One that many wait for is the same frame for all of
- * them, and counts once. Beyond the bound no more are made until the disk answers: nobody is closed for it, since it is the disk that is slow.
+ * them, and counts once. Beyond the bound no more are made until the disk answers. Nobody is closed for it: it is the disk that is slow.
  */
 import type { Frame } from "../../streams/Frame.js"
 

@@ -330,6 +330,12 @@ const heardOver = ({ messagesPerSecond, messagesTogether = bounds.connectionsWor
   crossSite: new Windows(messagesTogether, heardMs)
 })
 
+/** What bounds the snapshots of all connections: their making for each account, and the memory of those that wait for the disk. */
+const snapshotBounds = ({ messagesPerSecond, preparedCharacters = bounds.preparedCharacters }: Room) => ({
+  makings: new Makings(messagesPerSecond),
+  prepared: new Prepared(preparedCharacters)
+})
+
 /** What the log says of a connection that met a defect. */
 const endedBy = (cause: unknown): Effect.Effect<void> =>
   Effect.logError("A connection of the stream met a defect, and was ended", Cause.die(cause))
@@ -357,8 +363,7 @@ export const make = (parts: Parts): Required<Pick<Application, "open">> => {
     handle,
     isTold: (after) => orUnread(retention.isTold(after), false),
     missed: missedOf(barrier.whenDurable, replays),
-    makings: new Makings(room.messagesPerSecond),
-    prepared: new Prepared(room.preparedCharacters ?? bounds.preparedCharacters),
+    ...snapshotBounds(room),
     disconnects,
     mayJoin: (joining) => sessions.mayJoin(joining),
     joins: (joining) => sessions.joins(joining),
