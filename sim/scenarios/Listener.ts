@@ -43,6 +43,8 @@ interface Told {
 export class Listener {
   /** The frames received, oldest first. */
   readonly heard: Array<Json> = []
+  /** Called as soon as the venue has taken a frame. */
+  whenTaken: (() => void) | undefined
   #line: Line | undefined
   #said = 0
   /** The account for which it has shown a ticket; -1 before. */
@@ -65,7 +67,10 @@ export class Listener {
       taking: (taken) => {
         const what = typeof taken === "string" ? { kind: taken, text: "" } : { kind: "text" as const, ...taken }
         acting.witness.see({ _tag: "FrameTaken", line: name, ...what, ...this.#times() })
-        return () => acting.witness.see({ _tag: "FrameDone", line: name })
+        return () => {
+          acting.witness.see({ _tag: "FrameDone", line: name })
+          this.whenTaken?.()
+        }
       },
       closing: (code) => acting.witness.see({ _tag: "LineClosed", line: name, code, elapsedMs: this.#times().elapsedMs }),
       opened: (line) => {

@@ -648,6 +648,24 @@ export class Stage {
     return this.together(drafts)
   }
 
+  /** Sends a request that comes to the venue just behind the frame that a listener says. Returns the answer to the frame, and to the request. */
+  justBehind(listener: Listener, says: () => Json, draft: Calls.Draft): readonly [said: Json, answer: Answer] {
+    const { clients, until, world: { network } } = this.#acting
+    let answer: Answer | undefined
+    const letIn = network.hold()
+    clients.issue(draft, (last) => {
+      answer = last
+    })
+    this.wait(gatheredMs)
+    listener.whenTaken = () => {
+      listener.whenTaken = undefined
+      letIn()
+    }
+    const said = says()
+    until("an answer to the request behind a frame", () => answer !== undefined, answerMs)
+    return [said, answer!]
+  }
+
   /** Sends several requests at once, or each so long after the one before. Returns the answers, some of which may be refusals. */
   answersTogether(drafts: ReadonlyArray<Calls.Draft>, apartMs = 0): ReadonlyArray<Answer> {
     return this.#answersTogether(drafts, apartMs, this.#acting.clients.issue)
@@ -698,6 +716,13 @@ export class Stage {
   /** Sends requests of an owner or an agent, each so long after the one before. Returns the answers, some of which may be refusals. */
   apartTogether(drafts: ReadonlyArray<Calls.Draft>, apartMs: number): ReadonlyArray<Answer> {
     return this.#answersTogether(drafts, apartMs, this.#acting.clients.issueApart)
+  }
+
+  /** Sends requests of an owner or an agent that come to the venue at one moment. Returns the answers, some of which may be refusals. */
+  apartAtOneMoment(drafts: ReadonlyArray<Calls.Draft>): ReadonlyArray<Answer> {
+    const { network, time } = this.#acting.world
+    time.after(gatheredMs, network.hold())
+    return this.apartTogether(drafts, 0)
   }
 
   #answersTogether(drafts: ReadonlyArray<Calls.Draft>, apartMs: number, issueOne: Acting["clients"]["issue"]): ReadonlyArray<Answer> {

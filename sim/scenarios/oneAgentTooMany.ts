@@ -1,7 +1,8 @@
 /**
  * An owner connects one agent after the other, until his account has as many keys as it may. The next one is approved and finds no room for
  * its key; for the one after that he may not even give an approval. He denies the one, approves the other, and revokes a key to make room
- * for it. At the end of his session he approves one more, which comes too late.
+ * for it. At the end of his session he approves one more, which comes too late. And he begins to sign in more often than challenges of one
+ * address may be open, and ends his session while a change of his name waits for its turn.
  *
  * What has to hold: whoever was refused for want of room gets in once there is some, and until then may be denied. A revoked key takes no
  * room, and is still shown to its owner. Who denies an agent that has its key is told which key to revoke. And no key is given behind the
@@ -25,6 +26,8 @@ const pollMs = 5_000
  * many notes of who may act are kept of all accounts.
  */
 const bounds = { keys: 2, endedKeys: 1, endedKeysMs: 10 * minute, grantsOfAccount: 1, eventsInAll: 6 }
+/** Challenges of one address that may be open. */
+const challenges = 3
 /** What an agent or its owner is told where there is no room. */
 const noRoom = [429, "key_limit"]
 
@@ -111,6 +114,7 @@ const startAgain = (stage: Stage, owner: Owner, accountId: string): void => {
   const [status, message] = owner.show(forgotten)
   stage.is("the code of an agent that is not known any more", status, 404)
   stage.is(`the keys that are named: ${message}`, message.match(/key_\w+/g), [fetched])
+  stage.is("a key too many, asked for behind a restart", refusedKey(stage, approved), noRoom)
   stage.is("the denial of the approved agent", owner.deny(approved)[0], 200)
 }
 
@@ -124,11 +128,27 @@ const revokedBehindItsEnd = (stage: Stage, owner: Owner, ended: number): void =>
   stage.is("keys that the owner is shown once all have ended long ago", owner.shown, [])
 }
 
+/** More sign-ins are begun from one address than may be open there: the oldest has made room, and cannot be answered. */
+const tooManyChallenges = (stage: Stage, registered: number): void => {
+  const who = OwnerCalls.stranger("owner-0")
+  const { accountId } = OwnerCalls.holder(who.client, registered)
+  const [first] = Array.from({ length: challenges + 1 }, () => stage.apart(OwnerCalls.beginAuthentication(who, accountId, undefined)).call)
+  const { answer } = stage.apart(OwnerCalls.finishAuthentication(who, { kind: "get", passkey: 0, asked: first!, signCount: 0 }))
+  stage.is("the answer to a challenge that has made room", answer.status, 401)
+}
+
+/** The owner's new name waits for its turn when he ends his session: the end goes ahead of it, and he keeps the old one. */
+const namedAsItEnds = (stage: Stage, call: number): void => {
+  const who = OwnerCalls.holder("owner", call)
+  const [named, ended] = stage.apartAtOneMoment([OwnerCalls.setProfile(who, "late", "toolate"), OwnerCalls.endCurrentSession(who)])
+  stage.is("a name and the end of the session that gives it", [named!.status, ended!.status], [401, 204])
+}
+
 export const oneAgentTooMany: Scenario = {
   name: "one-agent-too-many",
   what:
     "agents for whose keys and approvals there is no room until others have gone, one that has its key, and one whose owner's session ends",
-  bounds: { identity: bounds },
+  bounds: { identity: bounds, ofAddress: { challenges, agents: 16 } },
   set: workloads,
   play: (stage) => {
     const market = stage.market("ABC", 1_000, { indexStaleMs: day })
@@ -161,8 +181,10 @@ export const oneAgentTooMany: Scenario = {
     stage.setForward(2 * minute)
     const { json, status } = stage.fetchKey(late).answer
     stage.is("what the agent is told behind the session's end", [status, (json as Json)["code"]], [400, "grant_expired"])
+    tooManyChallenges(stage, call)
     // Of the first session nothing is left that could be ended.
     stage.apart(OwnerCalls.endOtherSessions(OwnerCalls.holder("owner", later)))
+    namedAsItEnds(stage, later)
     stage.audit()
   }
 }

@@ -4,7 +4,7 @@
  * his. One has a ticket that may trade and not read. One reads changes of his account a few records at a time, while the streams that
  * they are read from are kept, and one follows his orders while nothing else happens. One rotates his ticket twice over, as if the answer
  * had been lost, while another connection of his still shows the one before; he has as many families of tickets as he may, ends one of
- * them, and begins another.
+ * them, and begins another. One ends his tickets when an order that came by one of them waits for its turn.
  *
  * What has to hold: who shows another ticket is warned of its end as he was of the first one's, and once of each; a connection gives its
  * account's place back when its ticket ends, or when it leaves; nothing is shown by a ticket that may not read; pages of changes leave
@@ -12,6 +12,7 @@
  * current one within ten seconds ends nothing, however often the rotation was asked for. An owner is not told an earlier use of an agent's
  * key behind a crash than the last one that he was told of.
  */
+import type { Parameters } from "../../src/domain/Market.js"
 import type { Json } from "../reading/Bodies.js"
 import * as OwnerCalls from "../workload/OwnerCalls.js"
 import { type Listener, listened } from "./Listener.js"
@@ -102,6 +103,19 @@ const endedForAnother = (stage: Stage, who: Somebody): void => {
   stage.ticket(who)
 }
 
+/** An order that was said by a ticket waits for its turn when that ends: the end goes ahead of it, and nothing is placed. */
+const endedBeforeItsTurn = (stage: Stage, who: Somebody, market: Parameters): void => {
+  const ticket = stage.ticket(who)
+  const listener = stage.listener("whose ticket ends before his order's turn")
+  listener.show(ticket, who.accountId, false)
+  const order = stage.anOrder(who, market, "buy", { size: 1, price: 900 })
+  const [said, { status }] = stage.justBehind(listener, () => listener.place(order),
+    OwnerCalls.endTickets(OwnerCalls.stranger("two"), ticket))
+  stage.is("the end of the family", status, 204)
+  stage.is("the order behind the end of its ticket", (said["error"] as Json)["realtimeTicketFailure"], "revoked")
+  listener.leave()
+}
+
 /** A rotation is asked for once more just ten seconds later, to the millisecond: its answer may have been lost for so long. */
 const rotatedAtTheEnd = (stage: Stage, who: Somebody): void => {
   const ticket = stage.ticket(who)
@@ -184,6 +198,7 @@ export const oneTicketBehindTheOther: Scenario = {
     stage.deal(one!, two!, market, 1, 1_000)
     lastPlaceOfATrader(stage)
     rotatedAtTheEnd(stage, two!)
+    endedBeforeItsTurn(stage, two!, market)
     diedBeforeItsNote(stage)
     stage.metrics()
     stage.audit()
