@@ -155,8 +155,11 @@ export const takeSample = (market: NaiveMarket, price: number, sourceEpochMs: nu
   const earliest = Math.max(risk.source, risk.underlyingSince)
   if (price < minPriceAtoms || price > maxPriceAtoms) {
     const bound = price < minPriceAtoms ? minPriceAtoms : maxPriceAtoms
-    // It is no index, and a step that is waited for all the same, if a source has seen it.
-    if (risk.index !== 0 && price !== 0 && sourceEpochMs !== 0 && source >= earliest) risk.held = { price, source, agreed: undefined }
+    // It is no index, and a step that is waited for all the same, if a source has seen it. One within the bounds to which it is near goes on.
+    const step = risk.held?.price ?? 0
+    const isOfStep = step >= minPriceAtoms && step <= maxPriceAtoms && near(price, step, 100)
+    const isSeen = price !== 0 && sourceEpochMs !== 0 && source >= earliest
+    if (risk.index !== 0 && isSeen && !isOfStep) risk.held = { price, source, agreed: undefined }
     return { refusal: Refusal.indexPriceInvalid, limit: bound, actual: price, nearest: bound }
   }
   if (source < earliest) return { refusal: Refusal.indexPriceOutOfOrder, limit: earliest, actual: source }

@@ -316,7 +316,9 @@ export const sumsOf = (model: NaiveVenue, account: number, from: number, sequenc
     closed += each.notional * part / size
     realized += each.realizedPnl
   }
-  for (const { amount, atEpochMs, cause, sequence: at } of accounts[account]!.ledger) {
+  // What is paid beside a takeover counts for whose position it was: the fund, which pays or receives it, is on no board.
+  const { born, ledger } = accounts[account]!
+  for (const { amount, atEpochMs, cause, sequence: at } of born === insuranceFundBorn ? [] : ledger) {
     if (cause === "takeover_difference" && at <= sequence && atEpochMs >= from) realized += amount
   }
   for (const { account: of, atEpochMs, fee, sequence: at } of steps) if (of === account && at <= sequence && atEpochMs >= from) fees += fee

@@ -512,6 +512,14 @@ describe("a market whose index has moved and whose mark has not", () => {
       expect([placed(driver, one, { quantityAtoms: 1 }), engine.market(0).isIndexHeld]).toEqual([Refusal.none, false])
     })
 
+  test.each([["upper", 1098, 1102], ["lower", 902, 898]])("takes a step to its %s bound, about which prices move", (_, within, beyond) => {
+    const { driver, engine } = begin({ minPriceAtoms: 900, maxPriceAtoms: 1100 })
+    const told = [within, beyond, within, beyond, within].map((price) => sample(driver, price, 1_100))
+    const { indexPriceHeld, indexPriceInvalid, none } = Refusal
+    expect(told).toEqual([indexPriceHeld, indexPriceInvalid, indexPriceHeld, indexPriceInvalid, none])
+    expect(engine.market(0).indexPriceAtoms).toBe(within)
+  })
+
   test("does not wait for a price beyond its bounds that no source saw, or that was seen before its index", () => {
     const { driver, one } = begin({ minPriceAtoms: 900, maxPriceAtoms: 1100 })
     const seenEpochMs = driver.engine.market(0).indexSourceEpochMs

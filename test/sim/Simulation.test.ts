@@ -71,14 +71,16 @@ describe("a run", () => {
 
   test("puts the markets of its file once, wherever starts are cut off, and again from its script", () => {
     // Only what strikes a start is drawn: owners, tickets and streams would have no part in it.
-    const { bounds, clock, disk, network, process, workload } = Simulation.optionsOf({ seed: "9", profile: "crash" })
+    const { bounds: drawn, clock, disk, network, process, workload } = Simulation.optionsOf({ seed: "9", profile: "crash" })
+    // The file grows, so there has to be room for one market more.
+    const { markets: _markets, ...bounds } = drawn!
     const listing = { crashShare: 0.9, crashTasks: 240, blockRecords: 1, growsAtMs: 200 }
-    const options = { bounds: bounds!, clock, disk, listing, network, process, workload }
+    const options = { bounds, clock, disk, listing, network, process, workload }
     const cutAt = new Set<number>()
     let sequence = 0
     let ready = false
     const puts: Array<string> = []
-    const request = { seed: "14", profile: "crash", steps: 3, options, unproven: few(true, false) } as const
+    const request = { seed: "12", profile: "crash", steps: 3, options, unproven: few(true, false) } as const
     const report = Simulation.run({
       ...request,
       record: true,

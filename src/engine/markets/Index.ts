@@ -36,9 +36,12 @@ export const take = (state: State, market: MarketState, { priceAtoms, sourceEpoc
   const earliest = Math.max(market.indexSource, market.underlyingSince)
   if (priceAtoms < minPriceAtoms || priceAtoms > maxPriceAtoms) {
     // The index cannot become this, but where a source saw it, everybody knows that it is no longer what it was. A price without a source's
-    // time is somebody's own, and what he mistyped is nobody's concern.
+    // time is somebody's own, and what he mistyped is nobody's concern. A step within the bounds that it is near to goes on: a price about
+    // a bound would otherwise never be agreed with.
     const isSeen = sourceEpochMs !== 0 && priceAtoms > 0 && sourceAt >= earliest
-    if (isSeen && market.indexPrice !== 0) holdAnew(state, market, priceAtoms, sourceAt)
+    const { heldPrice } = market
+    const isOfStep = heldPrice >= minPriceAtoms && heldPrice <= maxPriceAtoms && isNear(heldPrice, priceAtoms, agreement.bps)
+    if (isSeen && market.indexPrice !== 0 && !isOfStep) holdAnew(state, market, priceAtoms, sourceAt)
     const bound = priceAtoms < minPriceAtoms ? minPriceAtoms : maxPriceAtoms
     return refused(Refusal.indexPriceInvalid, none, bound, priceAtoms, bound)
   }

@@ -25,7 +25,8 @@ import { isTicking } from "./Freshness.js"
 import * as Index from "./Index.js"
 
 /**
- * Most markets whose marks one tick updates: a fraction of a millisecond's work. The others follow at once in records of their own.
+ * Most markets whose marks one tick updates: a fraction of a millisecond's work, and a dozen milliseconds where all of their books are made
+ * of thousands of small orders. The others follow at once in records of their own.
  */
 export const tickedAtOnce = 16
 
