@@ -235,6 +235,8 @@ export class Fills {
 
   /** The ordinal of the fill from which on an account's are looked at that are below an ordinal: the next older one, if that is its own. */
   private newestBefore(account: number, before: number): number {
+    // Nothing that is retained lies below a fill that is forgotten.
+    if (before <= Math.max(0, this.total - this.capacity)) return none
     const from = this.slotOf(before)
     return from !== none && this.isOf(from, account) ? this.olderOf(from, account) : this.newestOfAccount.at(account)
   }

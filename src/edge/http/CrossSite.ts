@@ -16,7 +16,7 @@ export const isCrossSite = (sender: Sender, known: KnownPages): boolean =>
 
 /**
  * Whether a browser opens a stream for a page of another site that is not known. Not every browser says so of a WebSocket, but each of them
- * names the page's origin, which clients that are no browsers have no reason to do.
+ * names the page's origin. A client that is no browser and names another origin than the venue's all the same counts like such a page.
  */
 export const opensCrossSite = (sender: Sender, known: KnownPages): boolean => {
   const { origin, "sec-fetch-site": site } = sender.headers

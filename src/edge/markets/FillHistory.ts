@@ -40,11 +40,14 @@ interface Retained {
   readonly oldest: number
 }
 
-/** What is retained, of the moment at which it has been found. */
-const retained = ({ state }: Pick<Reading, "state">, fills: ReadonlyArray<Fill>): Retained => ({
-  fills,
-  oldest: state.oldestFill().ordinal
-})
+/**
+ * What is retained at this moment of the fills that were found. What was forgotten while others were looked at is in the histories, which
+ * are asked for all below the oldest one.
+ */
+const retained = ({ state }: Pick<Reading, "state">, found: ReadonlyArray<Fill>): Retained => {
+  const oldest = state.oldestFill().ordinal
+  return { fills: found.filter(({ ordinal }) => ordinal >= oldest), oldest }
+}
 
 const asked = ({ account, market }: Listed, limit: number) => ({ account, market: market === anyMarket ? undefined : market, limit })
 
@@ -53,8 +56,7 @@ const forgotten = (oldest: number, { found, standing }: Read<ReadonlyArray<Fill>
   standing.fills < oldest ? fail(Errors.historiesUnavailable) : Effect.succeed(found.filter(({ ordinal }) => ordinal < oldest))
 
 /**
- * An account's retained fills that are asked for, newest first: the first `limit`, or the last ones (`isOldest`). What is forgotten while
- * others are looked at has been looked at before, or is older than all that is retained in the end.
+ * An account's retained fills that are asked for, newest first: the first `limit`, or the last ones (`isOldest`).
  */
 const ofAccount = (
   { nextSlice, state }: Slicing,

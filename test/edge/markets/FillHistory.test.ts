@@ -105,8 +105,8 @@ test("an account's many fills are looked at by turns, also where others are adde
     ordinal,
     sequence: ordinal + 1,
     atEpochMs: 1_000 + ordinal,
-    // The account has traded in this market a little, early and late.
-    market: ordinal % startFills === startFills - 2 ? 1 : 0,
+    // The account has traded in this market a little, early and late, and where the oldest one moves while others are looked at.
+    market: ordinal % startFills === startFills - 2 || ordinal === 9_900 ? 1 : 0,
     priceAtoms: 10,
     sizeAtoms: 1,
     makerOrder: 7,
