@@ -25,11 +25,14 @@ export const told = (limit: number, remaining: number, resetSeconds: number): He
   "ratelimit-reset": String(resetSeconds)
 })
 
+/** The windows on which a request draws that has none of its own: its remote address's, or those of other sites' pages there. */
+export const windowsOf = ({ knownPages, rateLimits }: Pick<Counting, "knownPages" | "rateLimits">, sender: Sender): Windows =>
+  isCrossSite(sender, knownPages) ? rateLimits.cross_site : rateLimits.public
+
 /** The standing of a remote address, or of other sites' pages there, without counting anything. */
-export const ofAddress = ({ knownPages, now, rateLimits, trustedProxies }: Counting, sender: Sender): Headers => {
-  const at = now()
-  const windows = isCrossSite(sender, knownPages) ? rateLimits.cross_site : rateLimits.public
-  const { limit, remaining, resetsAtEpochMs } = windows.view(clientAddress(sender, trustedProxies), at)
+export const ofAddress = (counting: Counting, sender: Sender): Headers => {
+  const at = counting.now()
+  const { limit, remaining, resetsAtEpochMs } = windowsOf(counting, sender).view(clientAddress(sender, counting.trustedProxies), at)
   return told(limit, remaining, secondsUntil(resetsAtEpochMs, at))
 }
 
@@ -50,10 +53,7 @@ const drawFrom = (windows: Windows, { now, trustedProxies }: Counting, sender: S
 }
 
 /** Counts a request without a route against its remote address, or against other sites' pages there. */
-export const draw = (counting: Counting, sender: Sender): Drawn => {
-  const { knownPages, rateLimits } = counting
-  return drawFrom(isCrossSite(sender, knownPages) ? rateLimits.cross_site : rateLimits.public, counting, sender)
-}
+export const draw = (counting: Counting, sender: Sender): Drawn => drawFrom(windowsOf(counting, sender), counting, sender)
 
 /** Counts the start of a WebSocket against the streams that its remote address may open, or against other sites' pages there. */
 export const drawOpening = (counting: Counting, sender: Sender): Drawn => {

@@ -5,6 +5,7 @@ import { secondsUntil, type Subject, type Windows } from "../../identity/RateLim
 import type { Call } from "./Call.js"
 import { isCrossSite } from "./CrossSite.js"
 import * as Errors from "./Errors.js"
+import { windowsOf } from "./LimitHeaders.js"
 import * as Requests from "./Requests.js"
 
 /** Whether the request may proceed; otherwise it has been answered. Any answer reports the subject's standing. */
@@ -24,10 +25,6 @@ export const ofTrader = (call: Call, { credential, principal }: Trader): boolean
   return draw(call, windows, credential, call.endpoint.budget === "cancel" ? windows.cancelsBeyond : 0)
 }
 
-/** The windows of a remote address on which a request draws where it has none of its own: those of other sites' pages, if it is of one. */
-const usualOf = ({ request, services: { knownPages, rateLimits } }: Call): Windows =>
-  isCrossSite(request, knownPages) ? rateLimits.cross_site : rateLimits.public
-
 /**
  * Draws on the limit of the remote address: for a route without credentials, or with refused ones. A body of another type than JSON is no
  * attempt to sign in, whatever the route: every page that somebody has open may have his browser send such requests without asking, and
@@ -36,7 +33,9 @@ const usualOf = ({ request, services: { knownPages, rateLimits } }: Call): Windo
  */
 export const ofAddress = (call: Call, at?: number): boolean => {
   const { rateLimits } = call.services
-  const windows = call.endpoint.budget === "sign_in" && Requests.isOfJson(call.request) ? rateLimits.sign_in : usualOf(call)
+  const windows = call.endpoint.budget === "sign_in" && Requests.isOfJson(call.request)
+    ? rateLimits.sign_in
+    : windowsOf(call.services, call.request)
   return draw(call, windows, call.remoteAddress, 0, at)
 }
 
@@ -56,6 +55,6 @@ export const ofMetrics = (call: Call): boolean => {
 export const ofTicket = (call: Call, shownKey: () => number | undefined): boolean => {
   const { now, rateLimits } = call.services
   const at = now()
-  const key = usualOf(call).isUsedUp(call.remoteAddress, at) ? shownKey() : undefined
+  const key = windowsOf(call.services, call.request).isUsedUp(call.remoteAddress, at) ? shownKey() : undefined
   return key === undefined ? ofAddress(call, at) : draw(call, rateLimits.ticket, key, 0, at)
 }
