@@ -151,7 +151,9 @@ const judgeStart = ({ since, snapshots }: State, { details, status }: ToldOfStar
 }
 
 /** Checks that what is told to be durable is no less than what answers rested on, and how far the follower is told to be behind it. */
-const judgeDurable = ({ answered }: State, { details, durableSequence }: ToldOfStart): Verdict => {
+const judgeDurable = ({ answered }: State, { details, durableSequence, status }: ToldOfStart): Verdict => {
+  // A process that has not recovered yet has no record, and tells so.
+  if (status === "starting" || status === "stopping") return holds
   if (durableSequence < answered)
     return broken(`record ${durableSequence} is told to be the last durable one, and an answer named ${answered}`)
   const { followerBehindRecords: behind, snapshotSavedAtEpochMs: savedAt = 0, snapshotSequence = 0 } = details
